@@ -1,0 +1,118 @@
+impl r#Struct {
+    fn r#move(&self, r#type: r#async) -> Decision<Self, r#async> {
+        Decision::event(r#match { r#type })
+    }
+    fn r#match(&mut self, event: &r#match) {}
+}
+///The events of `Struct`.
+#[allow(private_interfaces)]
+pub enum r#StructEvent {
+    ///The event `match`.
+    r#match(r#match),
+}
+#[automatically_derived]
+impl ::core::fmt::Debug for r#StructEvent {
+    fn fmt(&self, __formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        match *self {
+            Self::r#match(_) => {
+                ::core::fmt::Formatter::write_str(__formatter, "StructEvent::match(..)")
+            }
+        }
+    }
+}
+#[automatically_derived]
+impl ::freehold::EventSet for r#StructEvent {
+    const EVENTS: &'static [::freehold::EventInfo] = &[
+        ::freehold::EventInfo::of::<r#match>(),
+    ];
+    fn info(&self) -> ::freehold::EventInfo {
+        match *self {
+            Self::r#match(_) => ::freehold::EventInfo::of::<r#match>(),
+        }
+    }
+    fn encode(
+        &self,
+    ) -> ::core::result::Result<::freehold::EncodedEvent, ::freehold::CodecError> {
+        match *self {
+            Self::r#match(ref __event) => ::freehold::EncodedEvent::new(__event),
+        }
+    }
+    fn decode(
+        __event: &::freehold::EncodedEvent,
+    ) -> ::core::result::Result<Self, ::freehold::CodecError> {
+        if ::freehold::EncodedEvent::is::<r#match>(__event) {
+            return ::core::result::Result::map(
+                ::freehold::EncodedEvent::decode::<r#match>(__event),
+                Self::r#match,
+            );
+        }
+        ::core::result::Result::Err(::freehold::CodecError::unknown_event(__event))
+    }
+}
+#[automatically_derived]
+impl ::freehold::Aggregate for r#Struct {
+    type Event = r#StructEvent;
+    const CONTEXT: &'static str = "eshop-catalog";
+    const NAME: &'static str = "struct";
+    const DESCRIPTOR: ::freehold::AggregateDescriptor = ::freehold::__private::aggregate_descriptor::<
+        Self,
+    >(
+        &[::freehold::CommandInfo::of::<Self, r#async>()],
+        ::freehold::__private::source!(),
+    );
+    fn evolve(&mut self, __event: &r#StructEvent) {
+        match *__event {
+            r#StructEvent::r#match(ref __event) => {
+                <Self as ::freehold::Apply<r#match>>::apply(self, __event)
+            }
+        }
+    }
+}
+#[automatically_derived]
+impl ::core::convert::From<r#match> for r#StructEvent {
+    fn from(__event: r#match) -> Self {
+        Self::r#match(__event)
+    }
+}
+#[automatically_derived]
+impl ::freehold::Decide<r#async> for r#Struct {
+    const COMMAND: &'static str = "async";
+    const CREATES: ::freehold::Creates = ::freehold::Creates::Never;
+    const PRODUCES: &'static [::freehold::EventInfo] = &[
+        ::freehold::EventInfo::of::<r#match>(),
+    ];
+    const NEEDS: &'static [::freehold::Need] = &[];
+    fn decide(
+        &self,
+        __command: r#async,
+        __scope: &mut ::freehold::DecideScope<'_>,
+    ) -> impl ::core::future::Future<
+        Output = ::core::result::Result<
+            ::freehold::Decision<Self, r#async>,
+            ::freehold::DecideError,
+        >,
+    > + ::core::marker::Send {
+        async move {
+            ::freehold::IntoDecision::<
+                Self,
+                r#async,
+            >::into_decision(Self::r#move(self, __command))
+        }
+    }
+}
+#[automatically_derived]
+impl ::freehold::Apply<r#match> for r#Struct {
+    fn apply(&mut self, __event: &r#match) {
+        Self::r#match(self, __event);
+    }
+    fn event(__event: r#match) -> r#StructEvent {
+        r#StructEvent::r#match(__event)
+    }
+}
+#[automatically_derived]
+impl ::freehold::Produces<r#async, r#match> for r#Struct {}
+const _: () = {
+    ::freehold::__private::inventory::submit! {
+        < r#Struct as ::freehold::Aggregate > ::DESCRIPTOR
+    }
+};

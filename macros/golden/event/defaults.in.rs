@@ -1,0 +1,4 @@
+#[derive(Event)]
+struct BrandCreated {
+    name: String,
+}

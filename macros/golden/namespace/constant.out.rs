@@ -1,0 +1,11 @@
+/// Brand names are unique within a tenant.
+#[cfg(feature = "names")]
+pub(crate) const BRAND_NAMES: Namespace = Namespace::new("eshop-catalog.brand-name")
+    .normalized(TRIM_LOWERCASE);
+#[cfg(feature = "names")]
+const _: () = {
+    ::freehold::__private::inventory::submit! {
+        ::freehold::NamespaceDescriptor::new(BRAND_NAMES,
+        ::freehold::__private::source!())
+    }
+};

@@ -1,0 +1,20 @@
+//! What is emitted in place of what can't be generated, so that one mistake is one error and not forty.
+//!
+//! The user's item always comes out; a handler with a mistake in it keeps its impls, with a body that never runs.
+
+use crate::marker;
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+
+/// The context of an aggregate that has none: never seen, since the same expansion has an error.
+pub(super) const CONTEXT: &str = "missing";
+
+/// The item without its markers, which would each report that they are not inside an aggregate.
+pub(super) fn aggregate(item: TokenStream) -> TokenStream {
+    marker::strip(item)
+}
+
+/// The body of a generated method whose handler can't be called.
+pub(super) fn body(at: Span) -> TokenStream {
+    quote_spanned!(at=> ::core::unreachable!())
+}

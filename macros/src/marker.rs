@@ -1,0 +1,115 @@
+//! `#[on_command(..)]` and `#[on_event]`: recognised inside `#[aggregate]`, an error anywhere else.
+//!
+//! What their options mean is in `aggregate::options`.
+
+use crate::errors::Errors;
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use syn::parse::Parser as _;
+use syn::{Attribute, Meta};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Command,
+    Event,
+}
+
+impl Kind {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Command => "on_command",
+            Self::Event => "on_event",
+        }
+    }
+
+    fn of(name: &str) -> Option<Self> {
+        [Self::Command, Self::Event].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// The marker that `attribute` is, if it is one; by its last segment, so that `#[freehold::on_event]` is one too.
+pub(crate) fn kind(attribute: &Attribute) -> Option<Kind> {
+    let name = attribute.path().segments.last()?;
+    Kind::of(&name.ident.to_string())
+}
+
+/// Whether `attribute` hides a marker: `#[cfg_attr(.., on_event)]` is resolved too late to be seen.
+pub(crate) fn is_conditional(attribute: &Attribute) -> bool {
+    let Meta::List(list) = &attribute.meta else { return false };
+    let is_marker = |tree| matches!(tree, TokenTree::Ident(ident) if Kind::of(&ident.to_string()).is_some());
+    list.path.is_ident("cfg_attr") && list.tokens.clone().into_iter().any(is_marker)
+}
+
+/// What a marker expands to when `#[aggregate]` did not take it away.
+pub(crate) fn misplaced(name: &str, item: TokenStream) -> (TokenStream, Vec<syn::Error>) {
+    let errors = Errors::new();
+    let message = format!(
+        "`#[{name}]` belongs on a method inside an impl block marked `#[aggregate(..)]`; \
+         write `#[aggregate(context = \"..\")]` above the `impl`"
+    );
+    errors.push(syn::Error::new(proc_macro2::Span::call_site(), message));
+    (item, errors.into_list())
+}
+
+/// `tokens` with the markers inside its braces taken away, whatever else is in it.
+pub(crate) fn strip(tokens: TokenStream) -> TokenStream {
+    let in_braces = |tree| match tree {
+        TokenTree::Group(group) if matches!(group.delimiter(), Delimiter::Brace | Delimiter::None) => {
+            let stream =
+                if group.delimiter() == Delimiter::None { strip(group.stream()) } else { strip_here(group.stream()) };
+            let mut stripped = Group::new(group.delimiter(), stream);
+            stripped.set_span(group.span());
+            TokenTree::Group(stripped)
+        }
+        tree => tree,
+    };
+    tokens.into_iter().map(in_braces).collect()
+}
+
+pub(crate) fn strip_here(tokens: TokenStream) -> TokenStream {
+    let mut kept: Vec<TokenTree> = Vec::new();
+    for tree in tokens {
+        let follows_pound = matches!(kept.last(), Some(TokenTree::Punct(punct)) if punct.as_char() == '#');
+        if follows_pound && is_marker(&tree) {
+            kept.pop();
+        } else {
+            kept.push(tree);
+        }
+    }
+    kept.into_iter().collect()
+}
+
+fn is_marker(tree: &TokenTree) -> bool {
+    let TokenTree::Group(group) = tree else { return false };
+    let path = |input: syn::parse::ParseStream<'_>| {
+        let path = input.call(syn::Path::parse_mod_style)?;
+        input.parse::<TokenStream>()?;
+        Ok(path)
+    };
+    group.delimiter() == Delimiter::Bracket
+        && path.parse2(group.stream()).is_ok_and(|path| {
+            path.segments.last().is_some_and(|segment| Kind::of(&segment.ident.to_string()).is_some())
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misplaced_marker_keeps_its_item() {
+        let (output, errors) = misplaced("on_event", "fn a() {}".parse().expect("tokens"));
+        assert_eq!(output.to_string(), "fn a () { }");
+        assert_eq!(errors.len(), 1);
+        assert!(errors[0].to_string().contains("inside an impl block marked `#[aggregate(..)]`"), "{}", errors[0]);
+    }
+
+    #[test]
+    fn strip_takes_markers_and_nothing_else() {
+        let input = "impl A { #[on_command(creates)] #[doc = \"x\"] fn a( {} # [a::on_event] fn b() { #[on_event] } #[cfg(x)] }";
+        let input = input.replace("a( {}", "a() {}");
+        let tokens: TokenStream = input.parse().expect("tokens");
+        let expected: TokenStream =
+            "impl A { #[doc = \"x\"] fn a() {} fn b() { #[on_event] } #[cfg(x)] }".parse().expect("tokens");
+        assert_eq!(strip(tokens).to_string(), expected.to_string());
+    }
+}

@@ -1,0 +1,147 @@
+//! From a stream to a state: the warm one, or snapshot and events. Decides nothing.
+
+use super::guard::catch;
+use crate::aggregate::Aggregate;
+use crate::codec::from_json;
+use crate::domain::Inner;
+use crate::error::Error;
+use crate::event::EventSet;
+use crate::ids::StreamId;
+use crate::store::{CommitKind, CommitRecord, Load, SnapshotRecord};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// The built-in event that marks an aggregate as deleted (C10).
+pub(crate) const DELETED: &str = "$deleted";
+/// The built-in event that takes that back.
+pub(crate) const RESTORED: &str = "$restored";
+
+/// A state as of a version.
+pub(crate) struct State<A> {
+    pub(crate) version: u64,
+    pub(crate) exists: bool,
+    pub(crate) deleted: bool,
+    pub(crate) state: Arc<A>,
+}
+
+impl<A: Aggregate> State<A> {
+    /// The state of an aggregate without commits.
+    pub(crate) fn empty() -> Self {
+        Self { version: 0, exists: false, deleted: false, state: Arc::new(A::default()) }
+    }
+}
+
+impl<A> Clone for State<A> {
+    fn clone(&self) -> Self {
+        Self { state: Arc::clone(&self.state), ..*self }
+    }
+}
+
+/// A state kept warm, of whatever type.
+#[derive(Clone)]
+pub(crate) struct Warm {
+    version: u64,
+    exists: bool,
+    deleted: bool,
+    state: Arc<dyn Any + Send + Sync>,
+}
+
+impl Warm {
+    pub(crate) fn of<A: Aggregate>(state: &State<A>) -> Self {
+        let State { version, exists, deleted, state } = state.clone();
+        Self { version, exists, deleted, state }
+    }
+
+    pub(crate) fn get<A: Aggregate>(self) -> Option<State<A>> {
+        let Self { version, exists, deleted, state } = self;
+        Some(State { version, exists, deleted, state: state.downcast().ok()? })
+    }
+}
+
+impl fmt::Debug for Warm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Warm(version {})", self.version)
+    }
+}
+
+/// The warm state, not checked against the store (C1).
+pub(crate) fn warm<A: Aggregate>(domain: &Inner, stream: &StreamId) -> Option<State<A>> {
+    domain.warm.as_ref()?.get(stream)?.get()
+}
+
+/// The state that the store has now: the warm one brought up to date, or built from snapshot and events.
+pub(crate) async fn fresh<A: Aggregate>(domain: &Inner, stream: &StreamId) -> Result<State<A>, Error> {
+    let basis = warm::<A>(domain, stream).unwrap_or_else(State::empty);
+    let load = Load {
+        stream: stream.clone(),
+        after_version: basis.version,
+        snapshot_of: (A::SNAPSHOT_EVERY > 0).then_some(A::STATE_VERSION),
+    };
+    let loaded = domain.store.load(load).await?;
+    let basis = match &loaded.snapshot {
+        Some(snapshot) => from_snapshot(stream, snapshot).unwrap_or(basis),
+        None => basis,
+    };
+    // A snapshot that can't be read is no loss, the events are all there: read them.
+    if loaded.snapshot.as_ref().is_some_and(|snapshot| snapshot.version != basis.version) {
+        let load = Load { stream: stream.clone(), after_version: basis.version, snapshot_of: None };
+        let loaded = domain.store.load(load).await?;
+        return keep(domain, stream, replay(stream, basis, &loaded.commits)?);
+    }
+    keep(domain, stream, replay(stream, basis, &loaded.commits)?)
+}
+
+fn keep<A: Aggregate>(domain: &Inner, stream: &StreamId, state: State<A>) -> Result<State<A>, Error> {
+    domain.keep_warm(stream, &state);
+    Ok(state)
+}
+
+fn from_snapshot<A: Aggregate>(stream: &StreamId, snapshot: &SnapshotRecord) -> Option<State<A>> {
+    let SnapshotRecord { version, exists, deleted, .. } = *snapshot;
+    match from_json(snapshot.state.get()) {
+        Ok(state) => Some(State { version, exists, deleted, state: Arc::new(state) }),
+        Err(problem) => {
+            tracing::warn!(%stream, version, problem, "a snapshot can't be read and is ignored; was `state_version` raised?");
+            None
+        }
+    }
+}
+
+/// The state after `commits`. Only events count; administrative commits have none (C2, R20).
+pub(crate) fn replay<A: Aggregate>(
+    stream: &StreamId,
+    mut basis: State<A>,
+    commits: &[Arc<CommitRecord>],
+) -> Result<State<A>, Error> {
+    for commit in commits {
+        if commit.version != basis.version + 1 {
+            let problem = format!("version {} follows version {}; versions have no gaps", commit.version, basis.version);
+            return Err(Error::Undecodable { stream: stream.clone(), problem });
+        }
+        basis.version = commit.version;
+        if commit.kind != CommitKind::Command {
+            continue;
+        }
+        for event in &commit.events {
+            match event.name.as_str() {
+                DELETED => basis.deleted = true,
+                RESTORED => basis.deleted = false,
+                _ => {
+                    let event = A::Event::decode(event).map_err(|error| Error::undecodable(stream, &error))?;
+                    evolve(stream, Arc::make_mut(&mut basis.state), &event)?;
+                    basis.exists = true;
+                }
+            }
+        }
+    }
+    Ok(basis)
+}
+
+/// Applies `event`; a panic in it is an error of this command only (C9).
+pub(crate) fn evolve<A: Aggregate>(stream: &StreamId, state: &mut A, event: &A::Event) -> Result<(), Error> {
+    catch(|| state.evolve(event)).map_err(|_| Error::Panicked {
+        during: format!("applying event {:?}", event.info().name),
+        stream: stream.clone(),
+    })
+}

@@ -1,0 +1,379 @@
+//! The memory store: the contract in its simplest form, for tests and for what need not outlive the process.
+//!
+//! One lock guards everything, since an append is one atomic step over log, stream, request and keys, and draws a
+//! global position that must become visible in order. Every call does its work before it returns, so no reply is ever
+//! waited for, and no future that is dropped can leave anything half done.
+
+use super::rekeying::RekeyPlan;
+use super::{
+    Append, AppendReply, Check, Checked, CommitKind, CommitRecord, GiveUp, KeyClaim, Load, LoadedStream,
+    NamespaceRecord, Refusal, Registered, Rekey, RekeyReply, RequestKey, Reserve, ReserveReply, Settle, Settled,
+    SnapshotRecord, Store, StoreError, StoreReply, Written,
+};
+use crate::clock::{Clock, SystemClock, Timestamp};
+use crate::ids::{AggregateType, RequestId, StreamId, Token};
+use crate::reservation::lifecycle::{self, Change};
+use crate::reservation::{KeyId, Record, RecordState};
+use crate::text::Text;
+use parking_lot::Mutex;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+/// A store in memory. Cheap to clone; clones share the data.
+///
+/// ```
+/// use freehold::{Domain, MemoryStore};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), freehold::BuildError> {
+/// let domain = Domain::builder().store(MemoryStore::new()).build().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct MemoryStore {
+    clock: Arc<dyn Clock>,
+    data: Arc<Mutex<Data>>,
+}
+
+#[derive(Default)]
+struct Data {
+    log: Vec<Arc<CommitRecord>>,
+    streams: HashMap<StreamId, Vec<Arc<CommitRecord>>>,
+    requests: HashMap<(AggregateType, Text, RequestId), Arc<CommitRecord>>,
+    keys: HashMap<KeyId, Record>,
+    namespaces: HashMap<(Text, Text), (NamespaceRecord, u64)>,
+    snapshots: HashMap<StreamId, SnapshotRecord>,
+    tombstones: HashSet<Token>,
+}
+
+impl MemoryStore {
+    /// An empty store that judges expiry by the system's clock.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_clock(Arc::new(SystemClock))
+    }
+
+    /// An empty store that judges expiry by `clock` (R7).
+    #[must_use]
+    pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, data: Arc::default() }
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Data, Timestamp) -> Result<T, StoreError>) -> StoreReply<T> {
+        let mut data = self.data.lock();
+        // Read under the lock: time must not run backwards between two calls.
+        let now = self.clock.now();
+        StoreReply::ready(work(&mut data, now))
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Store for MemoryStore {
+    fn register(&self, namespaces: Vec<NamespaceRecord>) -> StoreReply<Vec<Registered>> {
+        self.with(|data, _| Ok(data.register(namespaces)))
+    }
+
+    fn load(&self, load: Load) -> StoreReply<LoadedStream> {
+        self.with(|data, _| Ok(data.load(&load)))
+    }
+
+    fn check(&self, check: Check) -> StoreReply<Checked> {
+        self.with(|data, _| {
+            let first = check.request.and_then(|id| data.requests.get(&request_key(&check.stream, id)).cloned());
+            Ok(Checked { version: data.version(&check.stream), first })
+        })
+    }
+
+    fn reserve(&self, reserve: Reserve) -> StoreReply<ReserveReply> {
+        self.with(|data, now| data.reserve(&reserve, now))
+    }
+
+    fn give_up(&self, give_up: GiveUp) -> StoreReply<()> {
+        self.with(|data, _| {
+            data.give_up(&give_up.holder, give_up.token, &give_up.keys);
+            Ok(())
+        })
+    }
+
+    fn append(&self, append: Append) -> StoreReply<AppendReply> {
+        self.with(|data, now| data.append(append, now))
+    }
+
+    fn settle(&self, settle: Settle) -> StoreReply<Settled> {
+        self.with(|data, _| Ok(data.settle(&settle)))
+    }
+
+    fn save_snapshot(&self, snapshot: SnapshotRecord) -> StoreReply<()> {
+        self.with(|data, _| {
+            data.save_snapshot(snapshot);
+            Ok(())
+        })
+    }
+
+    fn commits(&self, after_position: u64, limit: usize) -> StoreReply<Vec<CommitRecord>> {
+        self.with(|data, _| {
+            let skipped = usize::try_from(after_position).unwrap_or(usize::MAX);
+            Ok(data.log.iter().skip(skipped).take(limit).map(|commit| CommitRecord::clone(commit)).collect())
+        })
+    }
+
+    fn reservation(&self, key: KeyId) -> StoreReply<Option<Record>> {
+        self.with(|data, _| Ok(data.keys.get(&key).cloned()))
+    }
+
+    fn held_by(&self, holder: StreamId) -> StoreReply<Vec<KeyId>> {
+        self.with(|data, _| {
+            let held = data.keys.iter().filter(|(_, record)| record.is_confirmed() && record.holder == holder);
+            let mut keys: Vec<KeyId> = held.map(|(key, _)| key.clone()).collect();
+            keys.sort();
+            Ok(keys)
+        })
+    }
+
+    fn rekey(&self, rekey: Rekey) -> StoreReply<RekeyReply> {
+        self.with(|data, now| Ok(data.rekey(&rekey, now)))
+    }
+
+    fn sweep(&self) -> StoreReply<u64> {
+        self.with(|data, now| {
+            let before = data.keys.len();
+            data.keys.retain(|_, record| lifecycle::sweep(Some(record), now) == Change::Keep);
+            Ok((before - data.keys.len()) as u64)
+        })
+    }
+
+    fn drain(&self) -> StoreReply<()> {
+        StoreReply::ready(Ok(()))
+    }
+}
+
+impl Data {
+    fn version(&self, stream: &StreamId) -> u64 {
+        self.streams.get(stream).map_or(0, |commits| commits.len() as u64)
+    }
+
+    fn register(&mut self, namespaces: Vec<NamespaceRecord>) -> Vec<Registered> {
+        let id = |namespace: &NamespaceRecord| (namespace.context.clone(), namespace.name.clone());
+        let differs = |namespace: &NamespaceRecord| {
+            let (recorded, _) = self.namespaces.get(&id(namespace))?;
+            (recorded != namespace).then(|| recorded.clone())
+        };
+        let recorded: Vec<_> = namespaces.iter().map(differs).collect();
+        let consent = recorded.iter().all(Option::is_none);
+        let mut answers = Vec::with_capacity(namespaces.len());
+        for (namespace, recorded) in namespaces.into_iter().zip(recorded) {
+            answers.push(match recorded {
+                Some(recorded) => Registered::Differs { recorded },
+                None if consent => {
+                    let (_, epoch) = self.namespaces.entry(id(&namespace)).or_insert((namespace, 1));
+                    Registered::AsGiven { epoch: *epoch }
+                }
+                None => Registered::AsGiven { epoch: self.namespaces.get(&id(&namespace)).map_or(0, |(_, epoch)| *epoch) },
+            });
+        }
+        answers
+    }
+
+    fn load(&self, load: &Load) -> LoadedStream {
+        let snapshot = load.snapshot_of.and_then(|state_version| {
+            let snapshot = self.snapshots.get(&load.stream)?;
+            let fits = snapshot.state_version == state_version && snapshot.version > load.after_version;
+            fits.then(|| snapshot.clone())
+        });
+        let after = snapshot.as_ref().map_or(load.after_version, |snapshot| snapshot.version);
+        let after = usize::try_from(after).unwrap_or(usize::MAX);
+        let commits = self.streams.get(&load.stream).map(|commits| commits.iter().skip(after).cloned().collect());
+        LoadedStream { snapshot, commits: commits.unwrap_or_default() }
+    }
+
+    fn save_snapshot(&mut self, snapshot: SnapshotRecord) {
+        let newest = self.snapshots.entry(snapshot.stream.clone()).or_insert_with(|| snapshot.clone());
+        if (snapshot.state_version, snapshot.version) > (newest.state_version, newest.version) {
+            *newest = snapshot;
+        }
+    }
+
+    fn check_epoch(&self, key: &KeyId, epoch: u64) -> Result<(), StoreError> {
+        let recorded = self.namespaces.get(&(key.context.clone(), key.namespace.clone())).map(|(_, epoch)| *epoch);
+        if recorded == Some(epoch) {
+            return Ok(());
+        }
+        Err(StoreError::namespace_changed(&key.namespace))
+    }
+
+    fn change(&mut self, key: &KeyId, change: Change) {
+        match change {
+            Change::Keep => {}
+            Change::Delete => drop(self.keys.remove(key)),
+            Change::Put(record) => drop(self.keys.insert(key.clone(), record)),
+        }
+    }
+
+    fn reserve(&mut self, reserve: &Reserve, now: Timestamp) -> Result<ReserveReply, StoreError> {
+        for asked in &reserve.keys {
+            self.check_epoch(&asked.key, asked.epoch)?;
+        }
+        let mut answers = Vec::with_capacity(reserve.keys.len());
+        for asked in &reserve.keys {
+            let record = self.keys.get(&asked.key);
+            let (change, answer) = lifecycle::reserve(record, &reserve.holder, asked.lease(now), now);
+            self.change(&asked.key, change);
+            answers.push(answer);
+        }
+        Ok(ReserveReply { answers, now })
+    }
+
+    fn give_up(&mut self, holder: &StreamId, token: Token, keys: &[KeyId]) {
+        for key in keys {
+            let change = lifecycle::give_up(self.keys.get(key), holder, token);
+            self.change(key, change);
+        }
+    }
+
+    fn append(&mut self, append: Append, now: Timestamp) -> Result<AppendReply, StoreError> {
+        let changes = match self.verdict(&append, now) {
+            Ok(Ok(changes)) => changes,
+            refused => {
+                let keys: Vec<KeyId> = append.keys.into_iter().map(|claim| claim.key).collect();
+                self.give_up(&append.stream, append.token, &keys);
+                return refused.map(|refusal| AppendReply::Refused(refusal.err().unwrap_or(Refusal::Conflict)));
+            }
+        };
+        for (KeyClaim { key, .. }, change) in append.keys.iter().zip(changes) {
+            self.change(key, change);
+        }
+        let keys = append.key_changes();
+        let Append { stream, kind, command, request, token, events, metadata, .. } = append;
+        let written = self.write(CommitRecord {
+            position: 0,
+            version: 0,
+            stream,
+            kind,
+            command,
+            request,
+            token,
+            events,
+            keys,
+            metadata,
+            at: now,
+        });
+        Ok(AppendReply::Written(written))
+    }
+
+    /// What becomes of each key, or why nothing is written; in the order that the contract names.
+    fn verdict(&self, append: &Append, now: Timestamp) -> Result<Result<Vec<Change>, Refusal>, StoreError> {
+        if self.tombstones.contains(&append.token) {
+            return Ok(Err(Refusal::Fenced));
+        }
+        if let Some(first) = self.requests.get(&request_key(&append.stream, append.request.id.clone())) {
+            return Ok(Err(Refusal::Replay(Arc::clone(first))));
+        }
+        if self.version(&append.stream) != append.expected_version {
+            return Ok(Err(Refusal::Conflict));
+        }
+        for claim in &append.keys {
+            self.check_epoch(&claim.key, claim.epoch)?;
+        }
+        let position = self.next_position();
+        let change = |claim: &KeyClaim| {
+            let record = self.keys.get(&claim.key);
+            lifecycle::append(record, claim.key_use, &append.stream, append.token, position, now)
+        };
+        let changes: Result<Vec<Change>, _> = append.keys.iter().map(change).collect();
+        Ok(changes.map_err(|lifecycle::Lost| Refusal::KeyLost))
+    }
+
+    fn next_position(&self) -> u64 {
+        self.log.len() as u64 + 1
+    }
+
+    /// Writes a commit at the next position and version.
+    fn write(&mut self, mut commit: CommitRecord) -> Written {
+        commit.position = self.next_position();
+        commit.version = self.version(&commit.stream) + 1;
+        let written = Written { position: commit.position, at: commit.at };
+        let commit = Arc::new(commit);
+        self.log.push(Arc::clone(&commit));
+        self.requests.insert(request_key(&commit.stream, commit.request.id.clone()), Arc::clone(&commit));
+        self.streams.entry(commit.stream.clone()).or_default().push(commit);
+        written
+    }
+
+    fn settle(&mut self, settle: &Settle) -> Settled {
+        let index = usize::try_from(settle.version.saturating_sub(1)).unwrap_or(usize::MAX);
+        let there = self.streams.get(&settle.stream).and_then(|commits| commits.get(index));
+        if let Some(commit) = there.filter(|commit| commit.token == settle.token) {
+            return Settled::Written(Written { position: commit.position, at: commit.at });
+        }
+        self.tombstones.insert(settle.token);
+        self.give_up(&settle.stream, settle.token, &settle.keys);
+        Settled::NotWritten
+    }
+
+    fn rekey(&mut self, rekey: &Rekey, now: Timestamp) -> RekeyReply {
+        let NamespaceRecord { context, name, .. } = &rekey.namespace;
+        let is_of = |key: &KeyId| key.context == *context && key.namespace == *name;
+        let held = self.keys.iter().filter(|(key, record)| is_of(key) && record.is_confirmed());
+        let mut held: Vec<_> = held.map(|(key, record)| (key.clone(), record.holder.clone())).collect();
+        held.sort();
+        let plan = match RekeyPlan::new(held, rekey.normalizer) {
+            Ok(plan) => plan,
+            Err(collisions) => return RekeyReply::Collides(collisions),
+        };
+        let recorded = self.namespaces.entry((context.clone(), name.clone()));
+        let (record, epoch) = recorded.or_insert_with(|| (rekey.namespace.clone(), 0));
+        (*record, *epoch) = (rekey.namespace.clone(), *epoch + 1);
+        // The attempts of pending keys were built with the old epoch and can't commit.
+        self.keys.retain(|key, record| !is_of(key) || record.is_confirmed());
+        let moved = plan.moved();
+        for (holder, moves) in plan.moves {
+            let token = (rekey.tokens)();
+            let commit = rekey_commit(rekey, holder.clone(), RekeyPlan::key_changes(&moves), token, now);
+            let position = self.write(commit).position;
+            moves.iter().for_each(|(old, _)| drop(self.keys.remove(old)));
+            for (_, new) in moves {
+                let state = RecordState::Confirmed(position);
+                self.keys.entry(new).or_insert(Record { holder: holder.clone(), state });
+            }
+        }
+        RekeyReply::Done { moved }
+    }
+}
+
+fn rekey_commit(
+    rekey: &Rekey,
+    stream: StreamId,
+    keys: Vec<super::KeyChange>,
+    token: Token,
+    at: Timestamp,
+) -> CommitRecord {
+    CommitRecord {
+        position: 0,
+        version: 0,
+        stream,
+        kind: CommitKind::Rekey,
+        command: rekey.command.clone(),
+        request: RequestKey::of_token(token),
+        token,
+        events: Vec::new(),
+        keys,
+        metadata: None,
+        at,
+    }
+}
+
+fn request_key(stream: &StreamId, id: RequestId) -> (AggregateType, Text, RequestId) {
+    (stream.aggregate.clone(), stream.tenant.clone(), id)
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore").field("clock", &self.clock).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,136 @@
+//! Connections: the checks before a file is opened, how each connection is set up, and patience with locks.
+
+use super::errors::{Site, Trouble};
+use super::schema::{self, Owner, STEPS};
+use crate::clock::Timestamp;
+use crate::store::StoreErrorKind;
+use rusqlite::{Connection, OpenFlags};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often a lock is asked for without a pause.
+const LOCK_SPINS: u32 = 20;
+/// The longest pause between two tries. SQLite's own handler pauses up to 100 ms, and starves a second process.
+const LOCK_PAUSE_US_MAX: u64 = 500;
+/// How long the pauses may be in all before the file counts as locked.
+const LOCK_WAIT_US_MAX: u64 = 10_000_000;
+/// What the scheduler adds to a pause, roughly.
+const LOCK_PAUSE_OVERHEAD_US: u64 = 60;
+/// How long a reader waits. In WAL mode it needs to only while the log is recovered or the file is closed.
+const READER_WAIT: Duration = Duration::from_secs(10);
+/// The page cache of a writer, in KiB. Random keys touch random pages.
+const WRITER_CACHE_KIB: i64 = 32_768;
+/// The log's size in bytes beyond which it is cut after a checkpoint.
+const WAL_BYTES_KEPT: i64 = 128 * 1024 * 1024;
+/// Prepared statements kept by a connection; more than there are in this module.
+const STATEMENTS_MAX: usize = 64;
+
+/// Does `work` until nobody else has the lock, for about 10 s at most.
+pub(super) fn patiently<T>(mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    let (mut tries, mut waited_us) = (0, 0);
+    loop {
+        match work() {
+            Err(error) if Trouble::is_busy(&error) && waited_us < LOCK_WAIT_US_MAX => {
+                tries += 1;
+                if tries <= LOCK_SPINS {
+                    std::thread::yield_now();
+                } else {
+                    let pause_us = fastrand::u64(50..=LOCK_PAUSE_US_MAX);
+                    std::thread::sleep(Duration::from_micros(pause_us));
+                    waited_us += pause_us + LOCK_PAUSE_OVERHEAD_US;
+                }
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Checks what can be said better before SQLite looks at the path, and makes it absolute.
+pub(super) fn site(path: &Path, create: bool) -> Result<Site, Trouble> {
+    let unusable = |message: String| Err(Trouble::Store(StoreErrorKind::Unusable, message));
+    if path.as_os_str().is_empty() || path == Path::new(":memory:") {
+        return unusable("a SQLite store needs a file's path; for one in memory take `MemoryStore`".to_owned());
+    }
+    let path = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
+    let shown = path.display();
+    if path.is_dir() {
+        return unusable(format!("{shown} is a directory; name a file in it, such as {}", path.join("freehold.db").display()));
+    }
+    if let Some(directory) = path.parent().filter(|directory| !directory.is_dir()) {
+        return unusable(format!(
+            "the directory {} does not exist; create it, or correct the path of the store {shown}",
+            directory.display()
+        ));
+    }
+    if !create && !path.exists() {
+        return unusable(format!("there is no store at {shown}; correct the path, or let `SqliteOptions::create` be true"));
+    }
+    Ok(Site::new(path))
+}
+
+/// Opens the connection that writes, and brings the file's schema up to date.
+pub(super) fn open_writer(
+    site: &Site,
+    create: bool,
+    wal_autocheckpoint: u32,
+    now: Timestamp,
+) -> Result<Connection, Trouble> {
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    flags.set(OpenFlags::SQLITE_OPEN_CREATE, create);
+    let connection = Connection::open_with_flags(site.path(), flags)?;
+    connection.busy_timeout(Duration::ZERO)?;
+    prepare_writer(&connection, site, create, wal_autocheckpoint, now)?;
+    Ok(connection)
+}
+
+pub(super) fn prepare_writer(
+    connection: &Connection,
+    site: &Site,
+    create: bool,
+    wal_autocheckpoint: u32,
+    now: Timestamp,
+) -> Result<(), Trouble> {
+    // A foreign file is not touched, so this comes before anything that writes.
+    if schema::owner(connection, site)? == Owner::Nobody && !create {
+        return Err(Trouble::Store(
+            StoreErrorKind::Unusable,
+            format!("{} is empty, it is no store yet; let `SqliteOptions::create` be true", site.path().display()),
+        ));
+    }
+    if connection.is_readonly("main")? {
+        return Err(Trouble::Store(
+            StoreErrorKind::Unusable,
+            format!("{} can only be read; make the file and its directory writable for this user", site.path().display()),
+        ));
+    }
+    let mode: String = patiently(|| connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)))?;
+    if mode != "wal" {
+        return Err(Trouble::Store(
+            StoreErrorKind::Unusable,
+            format!(
+                "{} can't have a write-ahead log; put it on a local disk, not on a network share",
+                site.path().display()
+            ),
+        ));
+    }
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", false)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+    // These two answer with a row.
+    connection.query_row(&format!("PRAGMA wal_autocheckpoint = {wal_autocheckpoint}"), [], |_| Ok(()))?;
+    connection.query_row(&format!("PRAGMA journal_size_limit = {WAL_BYTES_KEPT}"), [], |_| Ok(()))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    schema::migrate(connection, site, STEPS, now)
+}
+
+/// Opens a connection that only reads. The file is opened for writing all the same: WAL mode has a shared index.
+pub(super) fn open_reader(site: &Site) -> Result<Connection, Trouble> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(site.path(), flags)?;
+    connection.busy_timeout(READER_WAIT)?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    Ok(connection)
+}

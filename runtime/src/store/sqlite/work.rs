@@ -1,0 +1,132 @@
+//! `Work`: one write transaction, as the functions that work in it see it. When it begins and ends is the writer's.
+
+use super::errors::Trouble;
+use crate::clock::Timestamp;
+use crate::ids::Token;
+use crate::reservation::KeyId;
+use crate::store::StoreErrorKind;
+use crate::text::Text;
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Params};
+use std::cell::{Cell, RefCell};
+
+/// A write transaction that holds the lock: what is read in it stays so until its end.
+pub(super) struct Work<'c> {
+    connection: &'c Connection,
+    /// The store's present, read once under the lock (R7).
+    pub(super) now: Timestamp,
+    /// The epochs read so far; none for a namespace that is not recorded.
+    epochs: RefCell<Vec<NamespaceEpoch>>,
+    /// Whether there is a tombstone at all; there hardly ever is one.
+    has_tombstones: Cell<Option<bool>>,
+}
+
+struct NamespaceEpoch {
+    context: Text,
+    name: Text,
+    epoch: Option<u64>,
+}
+
+impl<'c> Work<'c> {
+    pub(super) fn new(connection: &'c Connection, now: Timestamp) -> Self {
+        Self { connection, now, epochs: RefCell::new(Vec::new()), has_tombstones: Cell::new(None) }
+    }
+
+    pub(super) fn statement(&self, sql: &str) -> rusqlite::Result<CachedStatement<'c>> {
+        self.connection.prepare_cached(sql)
+    }
+
+    /// Runs a statement, and says how many rows it touched.
+    pub(super) fn run(&self, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
+        self.statement(sql)?.execute(params)
+    }
+
+    pub(super) fn last_position(&self) -> i64 {
+        self.connection.last_insert_rowid()
+    }
+
+    /// Does all of `work`, or nothing of it: an error or a refusal undoes what it wrote, and the transaction goes on.
+    ///
+    /// When SQLite has rolled back the whole transaction there is nothing left to undo; the writer notices (S4).
+    pub(super) fn all_or_nothing<T, R>(
+        &self,
+        work: impl FnOnce() -> Result<Result<T, R>, Trouble>,
+    ) -> Result<Result<T, R>, Trouble> {
+        self.run("SAVEPOINT job", [])?;
+        let done = work();
+        if !matches!(done, Ok(Ok(_))) && !self.connection.is_autocommit() {
+            self.run("ROLLBACK TO job", [])?;
+        }
+        if !self.connection.is_autocommit() {
+            self.run("RELEASE job", [])?;
+        }
+        done
+    }
+
+    /// Refuses a call whose process was built with another definition of the namespace (R13).
+    pub(super) fn check_epoch(&self, key: &KeyId, epoch: u64) -> Result<(), Trouble> {
+        let recorded = self.epoch(&key.context, &key.namespace)?;
+        if recorded == Some(epoch) {
+            return Ok(());
+        }
+        let (namespace, context) = (key.namespace.as_str(), key.context.as_str());
+        let message = match recorded {
+            Some(_) => format!(
+                "namespace {namespace:?} of context {context:?} was rekeyed since this process started; restart it \
+                 with the namespace's new definition"
+            ),
+            None => format!(
+                "namespace {namespace:?} of context {context:?} is not recorded in this store; register it when the \
+                 domain is built"
+            ),
+        };
+        Err(Trouble::Store(StoreErrorKind::NamespaceChanged, message))
+    }
+
+    fn epoch(&self, context: &Text, name: &Text) -> Result<Option<u64>, Trouble> {
+        let mut epochs = self.epochs.borrow_mut();
+        if let Some(known) = epochs.iter().find(|known| known.name == *name && known.context == *context) {
+            return Ok(known.epoch);
+        }
+        let epoch: Option<i64> = self
+            .statement("SELECT epoch FROM namespaces WHERE name = ?1 AND context = ?2")?
+            .query_row([name.as_str(), context.as_str()], |row| row.get(0))
+            .optional()?;
+        let epoch = epoch.map(i64::cast_unsigned);
+        epochs.push(NamespaceEpoch { context: context.clone(), name: name.clone(), epoch });
+        Ok(epoch)
+    }
+
+    /// What was read of the namespaces is out of date: one was recorded or rekeyed.
+    pub(super) fn forget_epochs(&self) {
+        self.epochs.borrow_mut().clear();
+    }
+
+    /// Whether the append of this attempt was settled as not written (R9).
+    pub(super) fn is_fenced(&self, token: Token) -> Result<bool, Trouble> {
+        let has_tombstones = match self.has_tombstones.get() {
+            Some(known) => known,
+            None => self
+                .statement("SELECT EXISTS (SELECT 1 FROM tombstones)")?
+                .query_row([], |row| row.get(0))
+                .inspect(|&known| self.has_tombstones.set(Some(known)))?,
+        };
+        if !has_tombstones {
+            return Ok(false);
+        }
+        let mut find = self.statement("SELECT 1 FROM tombstones WHERE token = ?1")?;
+        Ok(find.exists([token.to_string()])?)
+    }
+
+    /// Makes sure that the append of this attempt is never written (R9).
+    pub(super) fn fence(&self, token: Token) -> Result<(), Trouble> {
+        let sql = "INSERT INTO tombstones (token, at_ms) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        self.run(sql, (token.to_string(), self.now.as_millis()))?;
+        self.has_tombstones.set(Some(true));
+        Ok(())
+    }
+}
+
+/// A position or version as SQLite's integer. None is ever so large that it does not fit.
+pub(super) fn integer(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
