@@ -143,6 +143,11 @@ impl Options {
         self.value(key, what, errors)
     }
 
+    /// The value of `key` if it is a `T`, and no error otherwise.
+    pub(crate) fn guess<T: Parse>(&self, key: &str) -> Option<T> {
+        syn::parse2(self.get(key)?.value.clone()?).ok()
+    }
+
     /// Whether `key` stands alone, without a value.
     pub(crate) fn is_bare(&self, key: &str) -> bool {
         self.get(key).is_some_and(|entry| entry.value.is_none())

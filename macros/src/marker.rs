@@ -68,7 +68,8 @@ pub(crate) fn strip(tokens: TokenStream) -> TokenStream {
 pub(crate) fn strip_here(tokens: TokenStream) -> TokenStream {
     let mut kept: Vec<TokenTree> = Vec::new();
     for tree in tokens {
-        let follows_pound = matches!(kept.last(), Some(TokenTree::Punct(punct)) if punct.as_char() == '#');
+        let last = kept.last().map(open);
+        let follows_pound = matches!(last, Some(TokenTree::Punct(punct)) if punct.as_char() == '#');
         if follows_pound && is_marker(&tree) {
             kept.pop();
         } else {
@@ -78,8 +79,33 @@ pub(crate) fn strip_here(tokens: TokenStream) -> TokenStream {
     kept.into_iter().collect()
 }
 
+/// The first marker in `tokens`, with its `#`.
+pub(crate) fn first(tokens: TokenStream) -> TokenStream {
+    let mut previous = None;
+    for tree in tokens {
+        if is_marker(&tree) {
+            return previous.into_iter().chain([tree]).collect();
+        }
+        previous = Some(tree);
+    }
+    TokenStream::new()
+}
+
+/// The only token inside of invisible delimiters, or else `tree`.
+fn open(tree: &TokenTree) -> TokenTree {
+    if let TokenTree::Group(group) = tree
+        && group.delimiter() == Delimiter::None
+    {
+        let mut trees = group.stream().into_iter();
+        if let (Some(only), None) = (trees.next(), trees.next()) {
+            return open(&only);
+        }
+    }
+    tree.clone()
+}
+
 fn is_marker(tree: &TokenTree) -> bool {
-    let TokenTree::Group(group) = tree else { return false };
+    let TokenTree::Group(group) = open(tree) else { return false };
     let path = |input: syn::parse::ParseStream<'_>| {
         let path = input.call(syn::Path::parse_mod_style)?;
         input.parse::<TokenStream>()?;
@@ -105,9 +131,9 @@ mod tests {
 
     #[test]
     fn strip_takes_markers_and_nothing_else() {
-        let input = "impl A { #[on_command(creates)] #[doc = \"x\"] fn a( {} # [a::on_event] fn b() { #[on_event] } #[cfg(x)] }";
-        let input = input.replace("a( {}", "a() {}");
-        let tokens: TokenStream = input.parse().expect("tokens");
+        let tokens = "impl A { #[on_command(creates)] #[doc = \"x\"] fn a() {} \
+                      # [a::on_event] fn b() { #[on_event] } #[cfg(x)] }";
+        let tokens: TokenStream = tokens.parse().expect("tokens");
         let expected: TokenStream =
             "impl A { #[doc = \"x\"] fn a() {} fn b() { #[on_event] } #[cfg(x)] }".parse().expect("tokens");
         assert_eq!(strip(tokens).to_string(), expected.to_string());

@@ -133,7 +133,9 @@ pub(crate) fn assert_survives(inputs: &[String], keeps_item: bool, expand: Macro
             if keeps_item {
                 assert_keeps(&item, &output);
             }
-            errors.into_iter().for_each(|error| drop(error.into_compile_error()));
+            for error in errors {
+                drop(error.into_compile_error());
+            }
         }));
         assert!(outcome.is_ok(), "damaged input: {text}");
         count += 1;
@@ -143,24 +145,25 @@ pub(crate) fn assert_survives(inputs: &[String], keeps_item: bool, expand: Macro
         for length in 0..leaves(&item).len() {
             try_one(args.clone(), truncate(item.clone(), &mut length.clone()));
         }
-        for _ in 0..1_500 {
+        for _ in 0..600 {
             try_one(damage(args.clone(), &mut random), item.clone());
             try_one(args.clone(), damage(item.clone(), &mut random));
         }
         let source = item.to_string();
         for (at, char) in source.char_indices() {
-            let cut = &source[..at];
-            let without = format!("{cut}{}", &source[at + char.len_utf8()..]);
-            let with =
-                format!("{cut}{}{}", random.of(&["'", "<", ">", "&", "#", "!", "=", ";", ":", "-"]), &source[at..]);
-            for damaged in [cut, &*without, &*with] {
-                if let Ok(tokens) = damaged.parse::<TokenStream>() {
-                    try_one(args.clone(), tokens);
-                }
+            let (before, after) = (&source[..at], &source[at..]);
+            let punct = random.of(&["'", "<", ">", "&", "#", "!", "=", ";", ":", "-"]);
+            let damaged = match random.below(3) {
+                0 => before.to_owned(),
+                1 => format!("{before}{}", &after[char.len_utf8()..]),
+                _ => format!("{before}{punct}{after}"),
+            };
+            if let Ok(tokens) = damaged.parse::<TokenStream>() {
+                try_one(args.clone(), tokens);
             }
         }
     }
-    assert!(count > 3_000, "only {count} inputs");
+    assert!(count > 1_000, "only {count} inputs");
 }
 
 /// The first `left` tokens, with every open delimiter closed.

@@ -145,6 +145,20 @@ impl NamespaceDescriptor {
 inventory::collect!(AggregateDescriptor);
 inventory::collect!(NamespaceDescriptor);
 
+/// The namespaces that were discovered at link time, ordered by name, each once. For tools that build domains of their
+/// own, such as a test kit.
+#[must_use]
+pub fn discovered_namespaces() -> Vec<Namespace> {
+    let mut namespaces: Vec<Namespace> = Vec::new();
+    for found in inventory::iter::<NamespaceDescriptor> {
+        if !namespaces.contains(&found.namespace) {
+            namespaces.push(found.namespace);
+        }
+    }
+    namespaces.sort_by_key(Namespace::name);
+    namespaces
+}
+
 /// How something came to be registered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {

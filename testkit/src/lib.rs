@@ -5,6 +5,7 @@ pub mod conformance;
 mod driver;
 mod ids;
 pub mod model;
+pub mod script;
 pub mod sim;
 pub mod spec;
 pub mod store;

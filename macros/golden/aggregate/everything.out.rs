@@ -31,14 +31,14 @@ impl catalog::Brand {
 }
 #[cfg(feature = "brands")]
 #[allow(clippy::unused_async)]
-///The events of `Brand`.
+/// The events of `Brand`.
 pub(crate) enum BrandEvents {
-    ///The event `BrandCreated`.
+    /// The event `BrandCreated`.
     BrandCreated(BrandCreated),
     #[cfg(feature = "rename")]
-    ///The event `BrandRenamed`.
+    /// The event `BrandRenamed`.
     BrandRenamed(BrandRenamed),
-    ///The event `Noted`.
+    /// The event `Noted`.
     Noted(audit::Noted),
 }
 #[cfg(feature = "brands")]
@@ -126,8 +126,8 @@ impl ::freehold::Aggregate for catalog::Brand {
     type Event = BrandEvents;
     const CONTEXT: &'static str = "eshop-catalog";
     const NAME: &'static str = "brand";
-    const STATE_VERSION: u32 = 2u32;
-    const SNAPSHOT_EVERY: u32 = 50u32;
+    const STATE_VERSION: u32 = 2;
+    const SNAPSHOT_EVERY: u32 = 50;
     const DESCRIPTOR: ::freehold::AggregateDescriptor = ::freehold::__private::aggregate_descriptor::<
         Self,
     >(

@@ -6,10 +6,10 @@ impl Brand {
         self.name.clone_from(&event.name);
     }
 }
-///The events of `Brand`.
+/// The events of `Brand`.
 #[allow(private_interfaces)]
 pub enum BrandEvent {
-    ///The event `BrandCreated`.
+    /// The event `BrandCreated`.
     BrandCreated(BrandCreated),
 }
 #[automatically_derived]

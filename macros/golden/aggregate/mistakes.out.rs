@@ -12,7 +12,7 @@ impl Brand {
         todo!()
     }
     /// Without a command there is no impl.
-    fn remove(&self, scope: &mut DecideScope<'_>) -> Decision {
+    fn remove(&self, scope: &mut DecideScope<'_>) -> Decision<Self, ()> {
         todo!()
     }
     /// The second handler of a command: its events may still be produced.
@@ -22,12 +22,12 @@ impl Brand {
     fn created(&mut self, event: &BrandCreated) {}
     fn renamed(&mut self, event: BrandRenamed) {}
 }
-///The events of `Brand`.
+/// The events of `Brand`.
 #[allow(private_interfaces)]
 pub enum BrandEvent {
-    ///The event `BrandCreated`.
+    /// The event `BrandCreated`.
     BrandCreated(BrandCreated),
-    ///The event `BrandRenamed`.
+    /// The event `BrandRenamed`.
     BrandRenamed(BrandRenamed),
 }
 #[automatically_derived]
@@ -193,6 +193,8 @@ impl ::freehold::Apply<BrandRenamed> for Brand {
 impl ::freehold::Produces<CreateBrand, BrandCreated> for Brand {}
 #[automatically_derived]
 impl ::freehold::Produces<RenameBrand, BrandRenamed> for Brand {}
+#[automatically_derived]
+impl ::freehold::Produces<(), BrandRemoved> for Brand {}
 #[automatically_derived]
 impl ::freehold::Produces<CreateBrand, BrandRenamed> for Brand {}
 const _: () = {

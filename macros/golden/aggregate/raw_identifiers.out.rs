@@ -4,14 +4,14 @@ impl r#Struct {
     }
     fn r#match(&mut self, event: &r#match) {}
 }
-///The events of `Struct`.
+/// The events of `Struct`.
 #[allow(private_interfaces)]
-pub enum r#StructEvent {
-    ///The event `match`.
+pub enum StructEvent {
+    /// The event `match`.
     r#match(r#match),
 }
 #[automatically_derived]
-impl ::core::fmt::Debug for r#StructEvent {
+impl ::core::fmt::Debug for StructEvent {
     fn fmt(&self, __formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         match *self {
             Self::r#match(_) => {
@@ -21,7 +21,7 @@ impl ::core::fmt::Debug for r#StructEvent {
     }
 }
 #[automatically_derived]
-impl ::freehold::EventSet for r#StructEvent {
+impl ::freehold::EventSet for StructEvent {
     const EVENTS: &'static [::freehold::EventInfo] = &[
         ::freehold::EventInfo::of::<r#match>(),
     ];
@@ -51,7 +51,7 @@ impl ::freehold::EventSet for r#StructEvent {
 }
 #[automatically_derived]
 impl ::freehold::Aggregate for r#Struct {
-    type Event = r#StructEvent;
+    type Event = StructEvent;
     const CONTEXT: &'static str = "eshop-catalog";
     const NAME: &'static str = "struct";
     const DESCRIPTOR: ::freehold::AggregateDescriptor = ::freehold::__private::aggregate_descriptor::<
@@ -60,16 +60,16 @@ impl ::freehold::Aggregate for r#Struct {
         &[::freehold::CommandInfo::of::<Self, r#async>()],
         ::freehold::__private::source!(),
     );
-    fn evolve(&mut self, __event: &r#StructEvent) {
+    fn evolve(&mut self, __event: &StructEvent) {
         match *__event {
-            r#StructEvent::r#match(ref __event) => {
+            StructEvent::r#match(ref __event) => {
                 <Self as ::freehold::Apply<r#match>>::apply(self, __event)
             }
         }
     }
 }
 #[automatically_derived]
-impl ::core::convert::From<r#match> for r#StructEvent {
+impl ::core::convert::From<r#match> for StructEvent {
     fn from(__event: r#match) -> Self {
         Self::r#match(__event)
     }
@@ -105,8 +105,8 @@ impl ::freehold::Apply<r#match> for r#Struct {
     fn apply(&mut self, __event: &r#match) {
         Self::r#match(self, __event);
     }
-    fn event(__event: r#match) -> r#StructEvent {
-        r#StructEvent::r#match(__event)
+    fn event(__event: r#match) -> StructEvent {
+        StructEvent::r#match(__event)
     }
 }
 #[automatically_derived]

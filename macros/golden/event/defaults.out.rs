@@ -1,5 +1,5 @@
 #[automatically_derived]
 impl ::freehold::Event for BrandCreated {
     const NAME: &'static str = "BrandCreated";
-    const VERSION: u32 = 1u32;
+    const VERSION: u32 = 1;
 }

@@ -1,7 +1,7 @@
 #[automatically_derived]
 impl ::freehold::Event for BrandCreated {
     const NAME: &'static str = "$created";
-    const VERSION: u32 = 2u32;
+    const VERSION: u32 = 2;
 }
 ::core::compile_error! {
     "`version` is given twice; keep one of the two"
@@ -19,5 +19,5 @@ impl ::freehold::Event for BrandCreated {
     "names with `$` in front are the framework's own; write `name = \"brand-created\"`"
 }
 ::core::compile_error! {
-    "version 2 needs 1 upcasters, one for each step from version 1 on; write `version = 2, upcasters = [from_v1]`"
+    "version 2 needs an upcaster for each version before it, 1 in all; write `upcasters = [from_v1]`"
 }

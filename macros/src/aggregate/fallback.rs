@@ -5,6 +5,7 @@
 use crate::marker;
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
+use syn::{Type, parse_quote_spanned};
 
 /// The context of an aggregate that has none: never seen, since the same expansion has an error.
 pub(super) const CONTEXT: &str = "missing";
@@ -12,6 +13,11 @@ pub(super) const CONTEXT: &str = "missing";
 /// The item without its markers, which would each report that they are not inside an aggregate.
 pub(super) fn aggregate(item: TokenStream) -> TokenStream {
     marker::strip(item)
+}
+
+/// The command of a handler that names none, so that its `Decision` is complete and its events are produced.
+pub(super) fn command(at: Span) -> Type {
+    parse_quote_spanned!(at=> ())
 }
 
 /// The body of a generated method whose handler can't be called.

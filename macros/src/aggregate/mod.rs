@@ -5,7 +5,6 @@
 
 mod check;
 mod expand;
-mod expand_handlers;
 mod fallback;
 mod model;
 mod options;

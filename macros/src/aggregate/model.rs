@@ -5,13 +5,14 @@
 
 use super::options::{AggregateOptions, CommandOptions, no_event_options};
 use super::parse::{Block, Marked, Parsed};
-use super::types;
+use super::{fallback, types};
 use crate::errors::Errors;
 use crate::marker::{self, Kind};
-use crate::paths::{kebab_case, located_at, unraw};
+use crate::paths::{hygienic, kebab_case, located_at, unraw};
 use crate::signature::{Member, Method};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident};
+use syn::ext::IdentExt as _;
 use syn::{Attribute, FnArg, Lifetime, Path, Signature, Type};
 
 pub(super) struct Aggregate {
@@ -99,9 +100,7 @@ impl Aggregate {
             match kind {
                 Kind::Command => {
                     let handler = CommandHandler::new(&method, &first, &errors.child());
-                    if let Some((command, _)) = handler.command() {
-                        is_changed = types::complete_decisions(&mut method.sig.output, command);
-                    }
+                    is_changed = types::complete_decisions(&mut method.sig.output, &handler.command_or_dummy());
                     self.commands.push(handler);
                 }
                 Kind::Event => self.appliers.push(Applier::new(&method, &first, errors)),
@@ -124,7 +123,10 @@ impl Aggregate {
     }
 
     pub(super) fn event_ident(&self, type_ident: &Ident) -> Ident {
-        self.options.event.as_ref().map_or_else(|| format_ident!("{type_ident}Event"), |event| event.ident.clone())
+        self.options
+            .event
+            .as_ref()
+            .map_or_else(|| format_ident!("{}Event", type_ident.unraw()), |event| event.ident.clone())
     }
 }
 
@@ -162,6 +164,11 @@ impl CommandHandler {
             ParameterKind::Command { ty, by_reference } => Some((&**ty, *by_reference)),
             _ => None,
         })
+    }
+
+    pub(super) fn command_or_dummy(&self) -> Type {
+        let dummy = || fallback::command(hygienic(self.sig.ident.span()));
+        self.command().map_or_else(dummy, |(command, _)| command.clone())
     }
 
     /// The name under which the command is recorded, unless its type has no name of its own.
@@ -228,9 +235,9 @@ impl Applier {
         }
     }
 
-    /// The name of the event's variant in the enum.
+    /// The name of the event's variant in the enum, which can't be `Self`.
     pub(super) fn variant(&self) -> Option<&Ident> {
-        self.event.as_ref()?.segments.last().map(|segment| &segment.ident)
+        self.event.as_ref()?.segments.last().map(|segment| &segment.ident).filter(|ident| *ident != "Self")
     }
 }
 

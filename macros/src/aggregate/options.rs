@@ -82,7 +82,7 @@ pub(super) struct CommandOptions {
 }
 
 pub(super) struct Produces {
-    /// The listed events; empty as well when the list can't be read.
+    /// The listed events, as far as they can be read.
     pub(super) events: Vec<Path>,
 }
 
@@ -95,8 +95,11 @@ impl CommandOptions {
                 return Self::default();
             }
         };
-        let produces = options.get("produces").is_some().then(|| Produces {
-            events: options.list("produces", errors).map_or_else(Vec::new, |(events, _): (_, Span)| events),
+        let produces = options.get("produces").is_some().then(|| {
+            let list = options.list("produces", errors).map(|(events, _): (_, Span)| events);
+            // `produces = BrandCreated` is an error, and clear enough to spare the body another one.
+            let events = list.unwrap_or_else(|| options.guess("produces").into_iter().collect());
+            Produces { events }
         });
         Self { creates: creates(&options, errors), produces, name: options.name("name", errors) }
     }

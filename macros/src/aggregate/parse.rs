@@ -130,21 +130,57 @@ fn take_markers(member: Member, errors: &Errors) -> Marked {
             });
             Marked { member: Member::Method(method), markers }
         }
+        // Without a marker it is none of our business, and rustc reports it better.
         Member::Broken(tokens, error) => {
             let kept = marker::strip_here(tokens.clone());
-            // What carries no marker is none of our business, and rustc reports it better.
-            if kept.clone().into_iter().count() < tokens.into_iter().count() {
+            if count(&kept) < count(&tokens) {
                 errors.push(error);
             }
             Marked { member: Member::Other(kept), markers: Vec::new() }
         }
         Member::Other(tokens) => {
             let kept = marker::strip_here(tokens.clone());
-            if kept.clone().into_iter().count() < tokens.clone().into_iter().count() {
+            if count(&kept) < count(&tokens) {
                 let message = "`#[on_command]` and `#[on_event]` belong on methods; write the marker above a `fn`";
-                errors.at(tokens, message);
+                errors.at(marker::first(tokens), message);
             }
             Marked { member: Member::Other(kept), markers: Vec::new() }
+        }
+    }
+}
+
+fn count(tokens: &TokenStream) -> usize {
+    tokens.clone().into_iter().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::aggregate::aggregate;
+    use crate::test_util::errors_of;
+
+    fn errors(members: &str) -> Vec<String> {
+        let input =
+            format!("#[aggregate(context = \"c\")] impl Brand {{ #[on_event] fn a(&mut self, e: &E) {{}} {members} }}");
+        errors_of(&input, aggregate).into_iter().map(|(_, message)| message).collect()
+    }
+
+    #[test]
+    fn bodies_are_for_rustc_to_judge() {
+        for body in ["command.", "if x", "let a =", "match x { A => }", "Decision::event(,)", "=> , ; |", "async move"]
+        {
+            let members =
+                format!("#[on_command] fn b(&self, command: C) -> E {{ {body} }} const A: u8 = {{ {body} }};");
+            assert_eq!(errors(&members), [""; 0], "{body}");
+        }
+    }
+
+    #[test]
+    fn a_half_written_method_has_one_error_if_it_is_ours() {
+        for method in
+            ["fn", "fn b", "fn b(&)", "fn b(&self)", "fn b(&self, c: ) -> E {}", "fn b(&self, c: C) ->", "async"]
+        {
+            assert_eq!(errors(&format!("#[on_command] {method}")).len(), 1, "{method}");
+            assert_eq!(errors(method), [""; 0], "{method}");
         }
     }
 }

@@ -176,3 +176,68 @@ fn map_lifetimes(tokens: TokenStream, map: &mut dyn FnMut(Lifetime) -> Lifetime)
     }
     output
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syn::parse_quote;
+
+    fn completed(mut output: ReturnType) -> String {
+        complete_decisions(&mut output, &parse_quote!(Create));
+        text(&output)
+    }
+
+    #[test]
+    fn bare_decisions_are_completed_wherever_they_are() {
+        for (output, expected) in [
+            (parse_quote!(-> Decision), "-> Decision < Self , Create >"),
+            (parse_quote!(-> Result<a::Decision, E>), "-> Result < a :: Decision < Self , Create > , E >"),
+            (parse_quote!(-> (Decision, u8)), "-> (Decision < Self , Create > , u8)"),
+            (parse_quote!(-> Decision<Brand, Create>), "-> Decision < Brand , Create >"),
+            (parse_quote!(-> Decision::Kind), "-> Decision :: Kind"),
+            (parse_quote!(-> <Decision as A>::B), "-> < Decision as A > :: B"),
+        ] {
+            assert_eq!(completed(output), expected);
+        }
+    }
+
+    #[test]
+    fn events_are_found_through_the_usual_wrappers() {
+        let found = |output: ReturnType| {
+            returned_events(&output).ok().map(|events| events.iter().map(text).collect::<Vec<_>>())
+        };
+        for (output, expected) in [
+            (parse_quote!(-> A), Some(vec!["A"])),
+            (parse_quote!(-> io::Result<Option<a::A>>), Some(vec!["a :: A"])),
+            (parse_quote!(-> Result<(A, Vec<B<u8>>, Option<A>), E>), Some(vec!["A", "B < u8 >"])),
+            (parse_quote!(-> (A,)), Some(vec!["A"])),
+            (parse_quote!(-> ()), None),
+            (parse_quote!(-> [A; 2]), None),
+            (parse_quote!(-> Option), None),
+            (ReturnType::Default, None),
+        ] {
+            assert_eq!(found(output), expected.map(|events| events.into_iter().map(str::to_owned).collect()));
+        }
+    }
+
+    #[test]
+    fn only_lifetimes_of_the_handler_become_static() {
+        let own: Lifetime = parse_quote!('a);
+        for (ty, expected) in [
+            (parse_quote!(dyn A), "dyn A"),
+            (parse_quote!(dyn A<'a, '_> + 'a), "dyn A < 'static , 'static > + 'static"),
+            (parse_quote!(dyn for<'b> A<'b, (&'a u8,)>), "dyn for < 'b > A < 'b , (& 'static u8 ,) >"),
+        ] {
+            assert_eq!(make_static(&ty, &[&own]).to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn borrowed_types_are_told_from_owned_ones() {
+        let borrowed = |ty: Type| borrowed(&ty).map(|lifetime| lifetime.to_string());
+        assert_eq!(borrowed(parse_quote!(A<'a>)).as_deref(), Some("'a"));
+        assert_eq!(borrowed(parse_quote!(A<(&'_ u8,)>)).as_deref(), Some("'_"));
+        assert_eq!(borrowed(parse_quote!(A<&'static u8>)), None);
+        assert_eq!(borrowed(parse_quote!(A<for<'a> fn(&'a u8)>)), None);
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::parse::Event;
 use crate::paths::{hygienic, unraw};
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::quote_spanned;
 
 pub(super) fn event(event: &Event) -> TokenStream {
@@ -10,13 +10,18 @@ pub(super) fn event(event: &Event) -> TokenStream {
     let at = hygienic(ident.span());
     let freehold = event.crate_path.at(at);
     let name = event.name.as_ref().map_or_else(|| unraw(ident), syn::LitStr::value);
-    let version = event.version.map_or(1, |(version, _)| version);
+    let version = Literal::u32_unsuffixed(event.version.map_or(1, |(version, _)| version));
     let upcasters = event.upcasters.as_ref().map(
         |(upcasters, _)| quote_spanned!(at=> const UPCASTERS: &'static [#freehold::Upcaster] = &[#(#upcasters),*];),
     );
-    let allows = event.input.attrs.iter().filter(|attribute| attribute.path().is_ident("allow"));
+    let attrs = &event.input.attrs;
+    let allows = attrs.iter().filter(|attribute| attribute.path().is_ident("allow"));
+    // To keep reading an event that nobody writes any more is no use of it.
+    let is_deprecated = attrs.iter().any(|attribute| attribute.path().is_ident("deprecated"));
+    let deprecated = is_deprecated.then(|| quote_spanned!(at=> #[allow(deprecated)]));
     quote_spanned! {at=>
         #(#allows)*
+        #deprecated
         #[automatically_derived]
         impl #freehold::Event for #ident {
             const NAME: &'static str = #name;

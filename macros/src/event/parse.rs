@@ -6,13 +6,12 @@ use crate::paths::CratePath;
 use proc_macro2::{Span, TokenStream};
 use syn::{Attribute, Data, DeriveInput, Fields, LitStr, Meta, Path};
 
-pub(super) const VERSION_EXAMPLE: &str = "version = 2";
 pub(super) const UPCASTERS_EXAMPLE: &str = "upcasters = [from_v1]";
 pub(super) const NAME_EXAMPLE: &str = "name = \"brand-created\"";
 
 const FORMS: &[Form] = &[
     Form { key: "name", example: NAME_EXAMPLE },
-    Form { key: "version", example: VERSION_EXAMPLE },
+    Form { key: "version", example: "version = 2" },
     Form { key: "upcasters", example: UPCASTERS_EXAMPLE },
     CRATE_FORM,
 ];

@@ -72,8 +72,7 @@ mod tests {
     use super::*;
     use crate::test_util::{assert_error, assert_golden, assert_survives, golden_inputs, leaves};
 
-    // The shape that the test tools take.
-    #[allow(clippy::needless_pass_by_value)]
+    #[allow(clippy::needless_pass_by_value, reason = "the shape that the test tools take")]
     fn expand(args: TokenStream, item: TokenStream) -> (TokenStream, Vec<syn::Error>) {
         namespace(args, &item)
     }

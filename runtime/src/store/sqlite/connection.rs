@@ -26,11 +26,15 @@ const WAL_BYTES_KEPT: i64 = 128 * 1024 * 1024;
 const STATEMENTS_MAX: usize = 64;
 
 /// Does `work` until nobody else has the lock, for about 10 s at most.
-pub(super) fn patiently<T>(mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+pub(super) fn patiently<T>(work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    patiently_for(LOCK_WAIT_US_MAX, work)
+}
+
+pub(super) fn patiently_for<T>(wait_us_max: u64, mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     let (mut tries, mut waited_us) = (0, 0);
     loop {
         match work() {
-            Err(error) if Trouble::is_busy(&error) && waited_us < LOCK_WAIT_US_MAX => {
+            Err(error) if Trouble::is_busy(&error) && waited_us < wait_us_max => {
                 tries += 1;
                 if tries <= LOCK_SPINS {
                     std::thread::yield_now();
@@ -47,14 +51,17 @@ pub(super) fn patiently<T>(mut work: impl FnMut() -> rusqlite::Result<T>) -> rus
 
 /// Checks what can be said better before SQLite looks at the path, and makes it absolute.
 pub(super) fn site(path: &Path, create: bool) -> Result<Site, Trouble> {
-    let unusable = |message: String| Err(Trouble::Store(StoreErrorKind::Unusable, message));
+    let unusable = |message: String| Err(Trouble::store(StoreErrorKind::Unusable, message));
     if path.as_os_str().is_empty() || path == Path::new(":memory:") {
         return unusable("a SQLite store needs a file's path; for one in memory take `MemoryStore`".to_owned());
     }
     let path = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
     let shown = path.display();
     if path.is_dir() {
-        return unusable(format!("{shown} is a directory; name a file in it, such as {}", path.join("freehold.db").display()));
+        return unusable(format!(
+            "{shown} is a directory; name a file in it, such as {}",
+            path.join("freehold.db").display()
+        ));
     }
     if let Some(directory) = path.parent().filter(|directory| !directory.is_dir()) {
         return unusable(format!(
@@ -63,7 +70,9 @@ pub(super) fn site(path: &Path, create: bool) -> Result<Site, Trouble> {
         ));
     }
     if !create && !path.exists() {
-        return unusable(format!("there is no store at {shown}; correct the path, or let `SqliteOptions::create` be true"));
+        return unusable(format!(
+            "there is no store at {shown}; correct the path, or let `SqliteOptions::create` be true"
+        ));
     }
     Ok(Site::new(path))
 }
@@ -92,20 +101,23 @@ pub(super) fn prepare_writer(
 ) -> Result<(), Trouble> {
     // A foreign file is not touched, so this comes before anything that writes.
     if schema::owner(connection, site)? == Owner::Nobody && !create {
-        return Err(Trouble::Store(
+        return Err(Trouble::store(
             StoreErrorKind::Unusable,
             format!("{} is empty, it is no store yet; let `SqliteOptions::create` be true", site.path().display()),
         ));
     }
     if connection.is_readonly("main")? {
-        return Err(Trouble::Store(
+        return Err(Trouble::store(
             StoreErrorKind::Unusable,
-            format!("{} can only be read; make the file and its directory writable for this user", site.path().display()),
+            format!(
+                "{} can only be read; make the file and its directory writable for this user",
+                site.path().display()
+            ),
         ));
     }
     let mode: String = patiently(|| connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)))?;
     if mode != "wal" {
-        return Err(Trouble::Store(
+        return Err(Trouble::store(
             StoreErrorKind::Unusable,
             format!(
                 "{} can't have a write-ahead log; put it on a local disk, not on a network share",

@@ -34,7 +34,7 @@ pub(super) enum Trouble {
         column: &'static str,
     },
     /// In words already.
-    Store(StoreErrorKind, String),
+    Store(StoreError),
 }
 
 impl From<rusqlite::Error> for Trouble {
@@ -44,6 +44,10 @@ impl From<rusqlite::Error> for Trouble {
 }
 
 impl Trouble {
+    pub(super) fn store(kind: StoreErrorKind, message: String) -> Self {
+        Self::Store(StoreError::not_done(kind, message))
+    }
+
     /// The error for a call that surely had no effect.
     pub(super) fn not_done(&self, site: &Site) -> StoreError {
         let (kind, message) = self.explain(site);
@@ -67,7 +71,7 @@ impl Trouble {
                      Repair that row, or restore a backup"
                 ),
             ),
-            Self::Store(kind, message) => (*kind, message.clone()),
+            Self::Store(error) => (error.kind(), error.to_string()),
         }
     }
 
@@ -90,10 +94,9 @@ fn explain_sqlite(error: &rusqlite::Error, site: &Site) -> (StoreErrorKind, Stri
                  or another service on the same file. Find it with `fuser` or `lsof`, and try again"
             ),
         ),
-        ErrorCode::DiskFull => (
-            StoreErrorKind::Unusable,
-            format!("the disk, or the quota, of {file} is full; free space and try again"),
-        ),
+        ErrorCode::DiskFull => {
+            (StoreErrorKind::Unusable, format!("the disk, or the quota, of {file} is full; free space and try again"))
+        }
         ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied => (
             StoreErrorKind::Unusable,
             format!(
@@ -103,11 +106,15 @@ fn explain_sqlite(error: &rusqlite::Error, site: &Site) -> (StoreErrorKind, Stri
         ),
         ErrorCode::CannotOpen => (
             StoreErrorKind::Unusable,
-            format!("{file} can't be opened or created; check that its directory exists and that this user may write there"),
+            format!(
+                "{file} can't be opened or created; check that its directory exists and that this user may write there"
+            ),
         ),
         ErrorCode::NotADatabase => (
             StoreErrorKind::Incompatible,
-            format!("{file} is not an SQLite database; give the path of a Freehold store, or of a file that does not exist yet"),
+            format!(
+                "{file} is not an SQLite database; give the path of a Freehold store, or of a file that does not exist yet"
+            ),
         ),
         ErrorCode::DatabaseCorrupt => (
             StoreErrorKind::Corrupt,
@@ -147,11 +154,14 @@ fn explain_driver(error: &rusqlite::Error, site: &Site) -> (StoreErrorKind, Stri
         | rusqlite::Error::InvalidColumnType(..)
         | rusqlite::Error::Utf8Error(..) => (
             StoreErrorKind::Corrupt,
-            format!("{file}: a column holds a value of the wrong type; it was changed by hand or the file is damaged. Restore a backup"),
+            format!(
+                "{file}: a column holds a value of the wrong type; it was changed by hand or the file is damaged. Restore a backup"
+            ),
         ),
-        rusqlite::Error::NulError(_) | rusqlite::Error::InvalidPath(_) => {
-            (StoreErrorKind::Unusable, format!("{file} is no path that SQLite can open; it holds a NUL or is not UTF-8"))
-        }
+        rusqlite::Error::NulError(_) | rusqlite::Error::InvalidPath(_) => (
+            StoreErrorKind::Unusable,
+            format!("{file} is no path that SQLite can open; it holds a NUL or is not UTF-8"),
+        ),
         _ => (StoreErrorKind::Incompatible, format!("{file} does not work as a store of this release")),
     }
 }

@@ -21,7 +21,8 @@ macro_rules! commit_columns {
     };
 }
 
-pub(super) const INSERT: &str = "INSERT INTO commits (context, aggregate, tenant, id, version, kind, command, request_id,
+pub(super) const INSERT: &str =
+    "INSERT INTO commits (context, aggregate, tenant, id, version, kind, command, request_id,
          fingerprint, token, events, keys, metadata, at_ms)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) ON CONFLICT DO NOTHING";
 
@@ -108,14 +109,11 @@ fn write(work: &Work<'_>, append: &Append) -> Result<Result<Written, Refusal>, T
 pub(super) fn insert(work: &Work<'_>, append: &Append, version: i64) -> Result<bool, Trouble> {
     let unencodable = |_| {
         let message = format!("the events of {} can't be written as JSON", append.stream);
-        Trouble::Store(StoreErrorKind::Unusable, message)
+        Trouble::store(StoreErrorKind::Unusable, message)
     };
     let events = serde_json::to_string(&append.events).map_err(unencodable)?;
     let changes = append.key_changes();
-    let keys = match changes.is_empty() {
-        true => None,
-        false => Some(serde_json::to_string(&changes).map_err(unencodable)?),
-    };
+    let keys = (!changes.is_empty()).then(|| serde_json::to_string(&changes)).transpose().map_err(unencodable)?;
     let stream = &append.stream;
     let inserted = work.run(
         INSERT,
@@ -166,7 +164,10 @@ pub(super) fn settle(work: &Work<'_>, settle: &Settle) -> Result<Settled, Troubl
     if let Some(row) = rows.next()? {
         let (position, at, token): (i64, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
         if Token::parse(&token) == Some(settle.token) {
-            return Ok(Settled::Written(Written { position: position.cast_unsigned(), at: Timestamp::from_millis(at) }));
+            return Ok(Settled::Written(Written {
+                position: position.cast_unsigned(),
+                at: Timestamp::from_millis(at),
+            }));
         }
     }
     work.fence(settle.token)?;

@@ -13,7 +13,8 @@ pub(super) const FIRST_EPOCH: u64 = 1;
 /// Records the namespaces, or compares them with what is recorded: all or none (R13).
 pub(super) fn register(work: &Work<'_>, namespaces: &[NamespaceRecord]) -> Result<Vec<Registered>, Trouble> {
     let registered = work.all_or_nothing(|| {
-        let answers = namespaces.iter().map(|namespace| register_one(work, namespace)).collect::<Result<Vec<_>, _>>()?;
+        let answers =
+            namespaces.iter().map(|namespace| register_one(work, namespace)).collect::<Result<Vec<_>, _>>()?;
         let differs = answers.iter().any(|answer| matches!(answer, Registered::Differs { .. }));
         Ok(if differs { Err(answers) } else { Ok(answers) })
     })?;

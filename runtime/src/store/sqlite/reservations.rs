@@ -9,6 +9,7 @@ use crate::reservation::{KeyId, Lease, Record, RecordState, Reserved};
 use crate::store::{GiveUp, KeyClaim, Reserve, ReserveKey, ReserveReply};
 use crate::text::Text;
 use rusqlite::{Connection, Row, params};
+use std::convert::Infallible;
 use std::fmt::Write as _;
 
 /// How many records one statement of a sweep removes at most: the writer must not be away for long.
@@ -29,7 +30,7 @@ const PUT: &str = "INSERT INTO reservations (key, namespace, scope, context,
          holder_aggregate = excluded.holder_aggregate, leases = excluded.leases,
          expires_at_ms = excluded.expires_at_ms, position = excluded.position";
 
-const DELETE: &str =
+pub(super) const DELETE: &str =
     "DELETE FROM reservations WHERE key = ?1 AND namespace = ?2 AND scope = ?3 AND context = ?4";
 
 /// Pending for the holder, expired or not: confirmed. `lifecycle::confirm` says the same.
@@ -66,11 +67,9 @@ pub(super) fn reserve(work: &Work<'_>, reserve: &Reserve) -> Result<ReserveReply
     let answers = if let [key] = reserve.keys.as_slice() {
         vec![reserve_key(work, &reserve.holder, key)?]
     } else {
-        let all = || reserve.keys.iter().map(|key| reserve_key(work, &reserve.holder, key)).collect();
-        match work.all_or_nothing(|| all().map(Ok::<_, std::convert::Infallible>))? {
-            Ok(answers) => answers,
-            Err(never) => match never {},
-        }
+        let all = || reserve.keys.iter().map(|key| reserve_key(work, &reserve.holder, key)).collect::<Result<_, _>>();
+        let Ok(answers) = work.all_or_nothing(|| all().map(Ok::<Vec<_>, Infallible>))?;
+        answers
     };
     Ok(ReserveReply { answers, now: work.now })
 }
@@ -199,7 +198,7 @@ pub(super) fn held_by(connection: &Connection, holder: &StreamId) -> Result<Vec<
     Ok(keys)
 }
 
-fn find(work: &Work<'_>, key: &KeyId) -> Result<Option<Record>, Trouble> {
+pub(super) fn find(work: &Work<'_>, key: &KeyId) -> Result<Option<Record>, Trouble> {
     let mut find = work.statement(FIND)?;
     let mut rows = find.query([&*key.key, &*key.namespace, &*key.scope, &*key.context])?;
     rows.next()?.map(|row| record(row, key)).transpose()
@@ -216,7 +215,7 @@ fn apply(work: &Work<'_>, key: &KeyId, change: Change) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn put(work: &Work<'_>, key: &KeyId, record: &Record) -> Result<(), Trouble> {
+pub(super) fn put(work: &Work<'_>, key: &KeyId, record: &Record) -> Result<(), Trouble> {
     let (leases, position) = match &record.state {
         RecordState::Pending(leases) => (Some(leases_json(leases)), None),
         RecordState::Confirmed(position) => (None, Some(integer(*position))),
@@ -263,7 +262,7 @@ fn record(row: &Row<'_>, key: &KeyId) -> Result<Record, Trouble> {
 }
 
 /// Leases as JSON. Written by hand: it happens once a reserve, and serde's way is a good deal slower.
-fn leases_json(leases: &[Lease]) -> String {
+pub(super) fn leases_json(leases: &[Lease]) -> String {
     let mut json = String::with_capacity(leases.len() * 112 + 2);
     for lease in leases {
         json.push(if json.is_empty() { '[' } else { ',' });

@@ -33,13 +33,14 @@ pub(super) enum Owner {
 
 /// Looks whose file it is, without changing it.
 pub(super) fn owner(connection: &Connection, site: &Site) -> Result<Owner, Trouble> {
-    let id: i32 = patiently(|| connection.query_row("PRAGMA application_id", [], |row| row.get(0)))?;
+    // In this order: another process that makes it its own just now writes tables and id in one transaction.
     let is_empty: bool =
         patiently(|| connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0)))?;
+    let id: i32 = patiently(|| connection.query_row("PRAGMA application_id", [], |row| row.get(0)))?;
     match (id, is_empty) {
         (APPLICATION_ID, _) => Ok(Owner::Freehold),
         (0, true) => Ok(Owner::Nobody),
-        _ => Err(Trouble::Store(
+        _ => Err(Trouble::store(
             StoreErrorKind::Incompatible,
             format!(
                 "{} is an SQLite database of another program; give Freehold a file of its own",
@@ -80,7 +81,7 @@ fn migrate_locked(connection: &Connection, site: &Site, steps: &[Step], now: Tim
     let (version, lowest_reader) = recorded.unwrap_or((0, 0));
     let known = steps.last().map_or(0, |step| step.version);
     if lowest_reader > known {
-        return Err(Trouble::Store(
+        return Err(Trouble::store(
             StoreErrorKind::Incompatible,
             format!(
                 "{} has schema {version}, which needs a release that knows schema {lowest_reader}; this one knows \

@@ -4,7 +4,7 @@ use super::errors::Trouble;
 use crate::clock::Timestamp;
 use crate::ids::Token;
 use crate::reservation::KeyId;
-use crate::store::StoreErrorKind;
+use crate::store::StoreError;
 use crate::text::Text;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params};
 use std::cell::{Cell, RefCell};
@@ -64,22 +64,10 @@ impl<'c> Work<'c> {
 
     /// Refuses a call whose process was built with another definition of the namespace (R13).
     pub(super) fn check_epoch(&self, key: &KeyId, epoch: u64) -> Result<(), Trouble> {
-        let recorded = self.epoch(&key.context, &key.namespace)?;
-        if recorded == Some(epoch) {
+        if self.epoch(&key.context, &key.namespace)? == Some(epoch) {
             return Ok(());
         }
-        let (namespace, context) = (key.namespace.as_str(), key.context.as_str());
-        let message = match recorded {
-            Some(_) => format!(
-                "namespace {namespace:?} of context {context:?} was rekeyed since this process started; restart it \
-                 with the namespace's new definition"
-            ),
-            None => format!(
-                "namespace {namespace:?} of context {context:?} is not recorded in this store; register it when the \
-                 domain is built"
-            ),
-        };
-        Err(Trouble::Store(StoreErrorKind::NamespaceChanged, message))
+        Err(Trouble::Store(StoreError::namespace_changed(&key.namespace)))
     }
 
     fn epoch(&self, context: &Text, name: &Text) -> Result<Option<u64>, Trouble> {

@@ -2,11 +2,11 @@
 //!
 //! Tokens are located where an error about them belongs: on the parameter, on the return type, on the listed event.
 
-use super::expand::Names;
-use super::fallback;
-use super::model::{Applier, CommandHandler, Output, ParameterKind};
-use super::options::Creates;
-use super::types;
+use super::Names;
+use crate::aggregate::fallback;
+use crate::aggregate::model::{Applier, CommandHandler, Output, Parameter, ParameterKind};
+use crate::aggregate::options::Creates;
+use crate::aggregate::types;
 use crate::paths::hygienic;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote_spanned};
@@ -15,7 +15,6 @@ use syn::spanned::Spanned as _;
 use syn::{ReturnType, Type};
 
 /// `impl Decide<CreateBrand> for Brand`.
-#[allow(clippy::too_many_lines, reason = "one quoted impl")]
 pub(super) fn command_handler(names: &Names<'_>, handler: &CommandHandler) -> TokenStream {
     let Some((command, by_reference)) = handler.command().filter(|_| handler.output != Output::Nothing) else {
         return TokenStream::new();
@@ -69,7 +68,7 @@ pub(super) fn command_handler(names: &Names<'_>, handler: &CommandHandler) -> To
 }
 
 /// The services that `handler` takes: parameter, type, and the variable that holds it.
-fn services(handler: &CommandHandler) -> impl Iterator<Item = (&super::model::Parameter, TokenStream, Ident)> {
+fn services(handler: &CommandHandler) -> impl Iterator<Item = (&Parameter, TokenStream, Ident)> {
     handler.parameters.iter().enumerate().filter_map(|(index, parameter)| match &parameter.kind {
         ParameterKind::Service(service) => {
             let at = hygienic(parameter.ty.span());
@@ -80,7 +79,7 @@ fn services(handler: &CommandHandler) -> impl Iterator<Item = (&super::model::Pa
 }
 
 /// The name of this function is the message: a service is used from a future that may move between threads.
-fn service_check(parameter: &super::model::Parameter, service: &TokenStream) -> TokenStream {
+fn service_check(parameter: &Parameter, service: &TokenStream) -> TokenStream {
     let (cfgs, at) = (&parameter.cfgs, hygienic(parameter.ty.span()));
     quote_spanned! {at=>
         #(#cfgs)*
@@ -149,8 +148,7 @@ pub(super) fn produces(names: &Names<'_>) -> TokenStream {
     let mut seen = HashSet::new();
     let mut output = TokenStream::new();
     for handler in &names.aggregate.commands {
-        let Some((command, _)) = handler.command() else { continue };
-        let cfgs = &handler.cfgs;
+        let (command, cfgs) = (handler.command_or_dummy(), &handler.cfgs);
         for event in handler.events() {
             let at = hygienic(event.span());
             // A missing `Apply` is reported on the type that this is for; the mistake is in the list of events.

@@ -1,13 +1,15 @@
 //! An aggregate to tokens: the user's block, the enum of events, `EventSet`, `Aggregate`, and the registration.
 //!
-//! What belongs to a single handler is in `expand_handlers`. Everything could be written by hand against the public
+//! What belongs to a single handler is in `handlers`. Everything could be written by hand against the public
 //! API of `freehold`.
 
-use super::expand_handlers::{applier, command_handler, produces};
+mod handlers;
+
+use self::handlers::{applier, command_handler, produces};
 use super::fallback;
 use super::model::{Aggregate, Applier, Output};
 use crate::paths::{hygienic, unraw};
-use proc_macro2::{Group, Ident, Span, TokenStream};
+use proc_macro2::{Group, Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::{Attribute, Path};
 
@@ -96,9 +98,9 @@ impl<'a> Names<'a> {
         // it is `pub`, and the lint that rests on this guess is off.
         let vis = self.aggregate.options.event.as_ref().and_then(|event| event.vis.as_ref());
         let vis = vis.map_or_else(|| quote_spanned!(*at=> #[allow(private_interfaces)] pub), ToTokens::to_token_stream);
-        let doc = format!("The events of `{}`.", unraw(self.ident));
+        let doc = format!(" The events of `{}`.", unraw(self.ident));
         let variants = self.variants().map(|Variant { cfgs, ident, event }| {
-            let doc = format!("The event `{}`.", unraw(ident));
+            let doc = format!(" The event `{}`.", unraw(ident));
             quote_spanned!(*at=> #(#cfgs)* #[doc = #doc] #ident(#event))
         });
         quote_spanned! {*at=>
@@ -126,7 +128,6 @@ impl<'a> Names<'a> {
         }
     }
 
-    #[allow(clippy::too_many_lines, reason = "one quoted impl")]
     fn event_set(&self) -> TokenStream {
         let Self { at, events, shared, .. } = self;
         let freehold = self.freehold_at(*at);
@@ -194,10 +195,10 @@ impl<'a> Names<'a> {
         let context = aggregate.options.context.as_ref();
         let context = context.map_or_else(|| fallback::CONTEXT.to_token_stream(), ToTokens::to_token_stream);
         let name = aggregate.name(self.ident);
-        let state_version =
-            aggregate.options.state_version.map(|version| quote_spanned!(*at=> const STATE_VERSION: u32 = #version;));
-        let snapshot_every =
-            aggregate.options.snapshot_every.map(|every| quote_spanned!(*at=> const SNAPSHOT_EVERY: u32 = #every;));
+        let state_version = aggregate.options.state_version.map(Literal::u32_unsuffixed);
+        let state_version = state_version.map(|version| quote_spanned!(*at=> const STATE_VERSION: u32 = #version;));
+        let snapshot_every = aggregate.options.snapshot_every.map(Literal::u32_unsuffixed);
+        let snapshot_every = snapshot_every.map(|every| quote_spanned!(*at=> const SNAPSHOT_EVERY: u32 = #every;));
         let commands = aggregate.commands.iter().filter(|handler| handler.output != Output::Nothing);
         let commands = commands.filter_map(|handler| {
             let (cfgs, (command, _)) = (&handler.cfgs, handler.command()?);

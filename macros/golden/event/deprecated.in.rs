@@ -1,0 +1,3 @@
+#[derive(Event)]
+#[deprecated]
+struct BrandCreated;

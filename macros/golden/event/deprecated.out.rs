@@ -1,0 +1,6 @@
+#[allow(deprecated)]
+#[automatically_derived]
+impl ::freehold::Event for BrandCreated {
+    const NAME: &'static str = "BrandCreated";
+    const VERSION: u32 = 1;
+}

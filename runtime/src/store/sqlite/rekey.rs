@@ -1,0 +1,118 @@
+//! Rekeying a namespace: what the plan says, each holder's changes a commit, all or nothing (R13, R20).
+
+use super::errors::Trouble;
+use super::log;
+use super::namespaces::{self, FIRST_EPOCH};
+use super::reservations::{self, DELETE};
+use super::work::Work;
+use crate::ids::{AggregateType, StreamId};
+use crate::reservation::lifecycle::KeyUse;
+use crate::reservation::{KeyId, Record, RecordState};
+use crate::store::rekeying::RekeyPlan;
+use crate::store::{
+    Append, CommitKind, KeyClaim, NamespaceRecord, Rekey, RekeyCollision, RekeyReply, RequestKey, StoreErrorKind,
+};
+use crate::text::Text;
+
+/// A pending key has no commit to move it with, and its attempt was decided under the old epoch: it can't append.
+const DROP_PENDING: &str = "DELETE FROM reservations WHERE namespace = ?1 AND context = ?2 AND position IS NULL";
+
+/// Reads the whole table: a rekey is rare, and an index would cost every reserve.
+const CONFIRMED: &str = "SELECT key, scope, holder_aggregate, holder_tenant, holder_id FROM reservations
+     WHERE namespace = ?1 AND context = ?2 AND position IS NOT NULL ORDER BY key, scope";
+
+/// Changes the normaliser of a namespace. The epoch is raised before the first key moves: whoever still works with the
+/// old one is refused from then on. A namespace that is recorded as asked for is left as it is: another process did it.
+pub(super) fn rekey(work: &Work<'_>, rekey: &Rekey) -> Result<RekeyReply, Trouble> {
+    let done = work.all_or_nothing(|| change(work, rekey));
+    work.forget_epochs();
+    Ok(match done? {
+        Ok(moved) => RekeyReply::Done { moved },
+        Err(collisions) => RekeyReply::Collides(collisions),
+    })
+}
+
+fn change(work: &Work<'_>, rekey: &Rekey) -> Result<Result<u64, Vec<RekeyCollision>>, Trouble> {
+    let namespace = &rekey.namespace;
+    let epoch = match namespaces::recorded(work, &namespace.context, &namespace.name)? {
+        Some((recorded, _)) if recorded == *namespace => return Ok(Ok(0)),
+        Some((recorded, _)) if recorded.tenancy != namespace.tenancy => return Err(other_tenancy(namespace)),
+        Some((_, epoch)) => epoch + 1,
+        None => FIRST_EPOCH,
+    };
+    namespaces::record(work, namespace, epoch)?;
+    work.run(DROP_PENDING, [&*namespace.name, &*namespace.context])?;
+    let plan = match RekeyPlan::new(held(work, namespace)?, rekey.normalizer) {
+        Ok(plan) => plan,
+        Err(collisions) => return Ok(Err(collisions)),
+    };
+    // Every old form goes before a new one comes: one holder's new form may be another's old one.
+    for (old, _) in plan.moves.values().flatten() {
+        work.run(DELETE, [&*old.key, &*old.namespace, &*old.scope, &*old.context])?;
+    }
+    let moved = plan.moved();
+    for (holder, moves) in plan.moves {
+        let position = write_commit(work, rekey, epoch, &holder, &moves)?;
+        for (_, new) in moves {
+            // A key that the holder has in this form already keeps its commit.
+            if reservations::find(work, &new)?.is_none() {
+                let record = Record { holder: holder.clone(), state: RecordState::Confirmed(position) };
+                reservations::put(work, &new, &record)?;
+            }
+        }
+    }
+    Ok(Ok(moved))
+}
+
+fn held(work: &Work<'_>, namespace: &NamespaceRecord) -> Result<Vec<(KeyId, StreamId)>, Trouble> {
+    let (name, context) = (&namespace.name, &namespace.context);
+    let mut find = work.statement(CONFIRMED)?;
+    let mut rows = find.query([&**name, &**context])?;
+    let mut held = Vec::new();
+    while let Some(row) = rows.next()? {
+        let text = |column| row.get_ref(column)?.as_str().map(Text::from).map_err(rusqlite::Error::from);
+        let key = KeyId { key: text(0)?, namespace: name.clone(), scope: text(1)?, context: context.clone() };
+        let aggregate = AggregateType { context: context.clone(), name: text(2)? };
+        held.push((key, StreamId { aggregate, tenant: text(3)?, id: text(4)? }));
+    }
+    Ok(held)
+}
+
+/// Writes the holder's commit, which records `RekeyPlan::key_changes`, and says at which position.
+fn write_commit(
+    work: &Work<'_>,
+    rekey: &Rekey,
+    epoch: u64,
+    holder: &StreamId,
+    moves: &[(KeyId, KeyId)],
+) -> Result<u64, Trouble> {
+    let newest = log::newest(&mut *work.statement(log::NEWEST)?, holder)?;
+    let token = (rekey.tokens)();
+    let claim = |key: &KeyId, key_use| KeyClaim { key: key.clone(), epoch, key_use };
+    let claims = moves.iter().flat_map(|(old, new)| [claim(old, KeyUse::Release), claim(new, KeyUse::Take)]);
+    let commit = Append {
+        stream: holder.clone(),
+        expected_version: newest.cast_unsigned(),
+        kind: CommitKind::Rekey,
+        command: rekey.command.clone(),
+        request: RequestKey::of_token(token),
+        token,
+        events: Vec::new(),
+        keys: claims.collect(),
+        metadata: None,
+    };
+    if log::insert(work, &commit, newest.saturating_add(1))? {
+        return Ok(work.last_position().cast_unsigned());
+    }
+    let message = format!("the token drawn for the rekeying of {holder} is a request id in use; rekey again");
+    Err(Trouble::store(StoreErrorKind::Unavailable, message))
+}
+
+fn other_tenancy(namespace: &NamespaceRecord) -> Trouble {
+    let message = format!(
+        "namespace {:?} of context {:?} is recorded with another tenancy; a rekey changes the normaliser only",
+        namespace.name.as_str(),
+        namespace.context.as_str()
+    );
+    Trouble::store(StoreErrorKind::Incompatible, message)
+}

@@ -1,0 +1,157 @@
+//! Recorded values: JSON that keeps the order of its fields and the digits of its numbers, shown like Rust.
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Texts longer than this many characters are cut, unless everything is asked for.
+const TEXT_CHARS_MAX: usize = 80;
+/// Lists and objects with more parts than this are cut, unless everything is asked for.
+const PARTS_MAX: usize = 20;
+
+/// A JSON value as it was written.
+#[derive(Debug, Clone)]
+pub(super) enum Node {
+    /// Null, a truth value, or a number with its digits.
+    Scalar(String),
+    /// A text.
+    Text(String),
+    /// A list.
+    List(Vec<Self>),
+    /// An object, its fields in the order written.
+    Object(Vec<(String, Self)>),
+}
+
+impl Node {
+    /// Reads JSON; what is none is shown as it is.
+    pub(super) fn parse(json: &str) -> Self {
+        Self::try_parse(json).unwrap_or_else(|_| Self::Scalar(json.to_owned()))
+    }
+
+    fn try_parse(json: &str) -> Result<Self, serde_json::Error> {
+        let json = json.trim();
+        Ok(match json.as_bytes().first() {
+            Some(b'"') => Self::Text(serde_json::from_str(json)?),
+            Some(b'[') => {
+                let parts: Vec<Box<RawValue>> = serde_json::from_str(json)?;
+                Self::List(parts.iter().map(|part| Self::try_parse(part.get())).collect::<Result<_, _>>()?)
+            }
+            Some(b'{') => {
+                let fields = serde_json::Deserializer::from_str(json).deserialize_map(Fields)?;
+                let field = |(name, value): (String, Box<RawValue>)| Ok((name, Self::try_parse(value.get())?));
+                Self::Object(fields.into_iter().map(field).collect::<Result<_, serde_json::Error>>()?)
+            }
+            _ => Self::Scalar(json.to_owned()),
+        })
+    }
+
+    /// The value on one line; `full` shows all of it.
+    pub(super) fn show(&self, full: bool) -> String {
+        match self {
+            Self::Scalar(text) => text.clone(),
+            Self::Text(text) => quoted(text, full),
+            Self::List(parts) => format!("[{}]", join(parts.iter().map(|part| part.show(full)), full)),
+            Self::Object(fields) if fields.is_empty() => "{}".to_owned(),
+            Self::Object(fields) => {
+                let fields = fields.iter().map(|(name, value)| format!("{}: {}", field_name(name), value.show(full)));
+                format!("{{ {} }}", join(fields, full))
+            }
+        }
+    }
+
+    /// The value after the name of its type: `Name { .. }`, `Name(..)`, or `Name` alone.
+    pub(super) fn show_named(&self, name: &str, full: bool) -> String {
+        match self {
+            Self::Scalar(null) if null == "null" => name.to_owned(),
+            Self::Object(_) => format!("{name} {}", self.show(full)),
+            _ => format!("{name}({})", self.show(full)),
+        }
+    }
+}
+
+/// The order of an object's fields says nothing.
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Scalar(one), Self::Scalar(other)) | (Self::Text(one), Self::Text(other)) => one == other,
+            (Self::List(one), Self::List(other)) => one == other,
+            (Self::Object(one), Self::Object(other)) => {
+                let by_name = |fields: &[(String, Self)]| -> BTreeMap<String, Self> { fields.iter().cloned().collect() };
+                one.len() == other.len() && by_name(one) == by_name(other)
+            }
+            _ => false,
+        }
+    }
+}
+
+struct Fields;
+
+impl<'de> Visitor<'de> for Fields {
+    type Value = Vec<(String, Box<RawValue>)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut fields = Vec::new();
+        while let Some(field) = map.next_entry()? {
+            fields.push(field);
+        }
+        Ok(fields)
+    }
+}
+
+/// A text in quotes, with escapes that show blanks; cut with a count when it is long.
+pub(super) fn quoted(text: &str, full: bool) -> String {
+    let length = text.chars().count();
+    if full || length <= TEXT_CHARS_MAX {
+        return format!("{text:?}");
+    }
+    let start: String = text.chars().take(TEXT_CHARS_MAX).collect();
+    format!("{start:?}.. ({} characters more)", length - TEXT_CHARS_MAX)
+}
+
+/// A field's name, in quotes when Rust would not take it.
+pub(super) fn field_name(name: &str) -> String {
+    let is_plain = name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
+    if is_plain && !name.is_empty() { name.to_owned() } else { format!("{name:?}") }
+}
+
+fn join(parts: impl ExactSizeIterator<Item = String>, full: bool) -> String {
+    let count = parts.len();
+    if full || count <= PARTS_MAX {
+        return parts.collect::<Vec<_>>().join(", ");
+    }
+    let shown: Vec<String> = parts.take(PARTS_MAX).collect();
+    format!("{}, .. ({} more)", shown.join(", "), count - PARTS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_keep_their_order_and_compare_without_it() {
+        let one = Node::parse(r#"{"b": 1, "a": [true, null, "x"], "c-d": {}}"#);
+        assert_eq!(one.show_named("Made", false), r#"Made { b: 1, a: [true, null, "x"], "c-d": {} }"#);
+        assert!(one == Node::parse(r#"{"c-d":{},"a":[true,null,"x"],"b":1}"#));
+        assert!(one != Node::parse(r#"{"c-d":{},"a":[null,true,"x"],"b":1}"#));
+    }
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        assert!(Node::parse("9007199254740993") != Node::parse("9007199254740992"));
+        assert_eq!(Node::parse("340282366920938463463374607431768211455").show_named("Id", false).len(), 43);
+    }
+
+    #[test]
+    fn what_is_long_is_cut_with_a_count() {
+        let long = Node::Text("x".repeat(100));
+        assert!(long.show(false).ends_with("x\".. (20 characters more)"));
+        assert_eq!(long.show(true).len(), 102);
+        let list = Node::parse(&format!("[{}]", vec!["1"; 25].join(",")));
+        assert!(list.show(false).ends_with("1, .. (5 more)]"));
+    }
+}

@@ -1,0 +1,213 @@
+//! A spec as it is played: its steps in order, each carried out in a world, and what was seen of each decision.
+
+use super::events::Shown;
+use super::store::{At, Fault};
+use super::world::{Setup, World};
+use freehold::observe::ScopeCall;
+use freehold::reservation::{KeyId, Record};
+use freehold::{Aggregate, Clock, Domain, Error, EventInfo, Timestamp, Token};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What comes of a command.
+pub(super) type Answer<A> = Result<freehold::Outcome<A>, Error>;
+/// A future of one step.
+pub(super) type Acting<'w, T> = Pin<Box<dyn Future<Output = Result<T, String>> + Send + 'w>>;
+type Prepare<A> = Box<dyn Fn(&World<A>) -> Result<(), String> + Send + Sync>;
+type Send_<A> = Box<dyn for<'w> Fn(&'w World<A>) -> Acting<'w, Answer<A>> + Send + Sync>;
+
+/// A line of a spec: what it says, where it stands, and what it does.
+pub(super) struct Step<A: Aggregate> {
+    /// The line's kind, such as `events`.
+    pub(super) kind: &'static str,
+    /// What it says of itself; several lines where it lists something.
+    pub(super) text: Vec<String>,
+    pub(super) at: &'static Location<'static>,
+    pub(super) act: Act<A>,
+}
+
+pub(super) enum Act<A: Aggregate> {
+    /// Was taken into the setup.
+    Setup,
+    /// Prepares the world, without a decision.
+    Prepare(Prepare<A>),
+    /// Decides a command that has to succeed.
+    Given(Command<A>),
+    /// Lets time pass.
+    Pass(Duration),
+    /// Decides the command in question.
+    When(Command<A>),
+}
+
+/// A command, its type forgotten.
+pub(super) struct Command<A: Aggregate> {
+    /// The events that its handler declares.
+    pub(super) produces: &'static [EventInfo],
+    /// Sends it: the command as it was given the first time, then as read from its own JSON.
+    pub(super) send: Send_<A>,
+}
+
+/// What was seen of one decision.
+pub(super) struct Played<A: Aggregate> {
+    /// The index of its step.
+    pub(super) step: usize,
+    pub(super) at: Timestamp,
+    pub(super) answer: Answer<A>,
+    pub(super) events: Vec<Shown>,
+    /// What the handler asked of its scope, attempt by attempt.
+    pub(super) calls: Vec<Vec<ScopeCall>>,
+    pub(super) before: Vec<(KeyId, Record)>,
+    pub(super) after: Vec<(KeyId, Record)>,
+    pub(super) state_before: Option<A>,
+    pub(super) state_after: Option<A>,
+    pub(super) fired: Vec<(At, Fault)>,
+    pub(super) tokens: BTreeSet<Token>,
+}
+
+/// Why a step could not be carried out.
+pub(super) struct Trouble {
+    pub(super) step: usize,
+    pub(super) problem: String,
+}
+
+/// The steps done so far, and the world that they were done in.
+pub(super) struct Play<A: Aggregate> {
+    pub(super) setup: Setup,
+    pub(super) steps: Vec<Arc<Step<A>>>,
+    pub(super) world: World<A>,
+    pub(super) played: Vec<Played<A>>,
+    done: usize,
+}
+
+impl<A: Aggregate> Play<A> {
+    pub(super) async fn start(setup: Setup, steps: Vec<Arc<Step<A>>>) -> Result<Self, String> {
+        let world = World::build(&setup).await?;
+        Ok(Self { setup, steps, world, played: Vec::new(), done: 0 })
+    }
+
+    /// Carries out the steps that are left.
+    pub(super) async fn go_on(&mut self) -> Result<(), Trouble> {
+        while let Some(step) = self.steps.get(self.done).cloned() {
+            self.carry_out(&step).await.map_err(|problem| Trouble { step: self.done, problem })?;
+            self.done += 1;
+        }
+        Ok(())
+    }
+
+    async fn carry_out(&mut self, step: &Step<A>) -> Result<(), String> {
+        match &step.act {
+            Act::Setup => Ok(()),
+            Act::Prepare(prepare) => prepare(&self.world),
+            Act::Pass(duration) => {
+                self.world.clock.advance(*duration);
+                Ok(())
+            }
+            Act::Given(command) => {
+                let answer = (command.send)(&self.world).await?;
+                match answer {
+                    Ok(_) => {
+                        self.world.take_calls();
+                        Ok(())
+                    }
+                    Err(error) => Err(chain(&error).join("\n")),
+                }
+            }
+            Act::When(command) => {
+                let played = self.decide(command).await?;
+                self.played.push(played);
+                Ok(())
+            }
+        }
+    }
+
+    async fn decide(&self, command: &Command<A>) -> Result<Played<A>, String> {
+        let world = &self.world;
+        let state_before = load(world).await;
+        let (before, at) = (world.store.records(), world.clock.now());
+        world.take_calls();
+        world.store.arm();
+        let answer = (command.send)(world).await;
+        let (fired, tokens) = world.store.disarm();
+        let answer = answer?;
+        let events = match &answer {
+            Ok(outcome) => Shown::all(outcome.committed().map_or(&[], |committed| &committed.events))?,
+            Err(_) => Vec::new(),
+        };
+        Ok(Played {
+            step: self.done,
+            at,
+            answer,
+            events,
+            calls: world.take_calls(),
+            before,
+            after: world.store.records(),
+            state_before,
+            state_after: load(world).await,
+            fired,
+            tokens,
+        })
+    }
+
+    /// The decision that was played last.
+    pub(super) fn last(&self) -> &Played<A> {
+        self.played.last().expect("an outcome has at least one decision")
+    }
+
+    /// The step that is carried out, or was last.
+    pub(super) fn current_step(&self) -> usize {
+        self.done.min(self.steps.len().saturating_sub(1))
+    }
+
+    /// Plays everything once more in a world of its own, commands read from their JSON. With `from_snapshot` the last
+    /// decision is made on a state that went through its own JSON.
+    pub(super) async fn again(&self, from_snapshot: bool) -> Result<Self, String> {
+        let mut again = Self::start(self.setup.clone(), self.steps.clone()).await?;
+        let last = self.last().step;
+        while again.done <= last {
+            let step = Arc::clone(&again.steps[again.done]);
+            if from_snapshot && again.done == last {
+                again.world.keep_snapshot().await;
+            }
+            again.carry_out(&step).await?;
+            again.done += 1;
+        }
+        Ok(again)
+    }
+}
+
+async fn load<A: Aggregate>(world: &World<A>) -> Option<A> {
+    let loaded = world.domain.load(&world.subject).await.ok()?;
+    Some(loaded.state().clone())
+}
+
+/// An error and everything that caused it, the outermost first.
+pub(super) fn chain(error: &Error) -> Vec<String> {
+    let mut lines = vec![match error {
+        Error::Rejected(rejection) => format!("{} {:?}", rejection.code(), rejection.message()),
+        _ => format!("{}  {error}", error.code()),
+    }];
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        lines.push(format!("caused by  {error}"));
+        source = error.source();
+    }
+    lines
+}
+
+/// Sends are made on the domain alone.
+impl<A: Aggregate> World<A> {
+    pub(super) fn sender(&self) -> (&Domain, &freehold::AggregateId<A>) {
+        (&self.domain, &self.subject)
+    }
+}
+
+impl<A: Aggregate> fmt::Debug for Play<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Play").field("world", &self.world).field("played", &self.played.len()).finish_non_exhaustive()
+    }
+}

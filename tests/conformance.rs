@@ -1,0 +1,3 @@
+//! Every store passes the conformance suite (S1).
+
+freehold_testkit::conformance!(memory, || async { freehold_tests::memory() });
