@@ -29,3 +29,8 @@ fn simulate(connect: impl AsyncFn() -> Subject, seeds: std::ops::Range<u64>) {
 fn the_memory_store_agrees_with_the_model() {
     simulate(async || freehold_tests::memory(), 0..5_000);
 }
+
+#[test]
+fn the_sqlite_store_agrees_with_the_model() {
+    simulate(freehold_tests::sqlite, 0..100);
+}

@@ -98,4 +98,4 @@ pub trait Apply<E: Event>: Aggregate {
     label = "not listed in `produces`",
     note = "extend its attribute in the `#[aggregate]` impl of `{Self}`: `#[on_command(produces = [.., {E}])]`"
 )]
-pub trait Produces<C: Command, E: Event>: Apply<E> {}
+pub trait Produces<C, E: Event>: Apply<E> {}

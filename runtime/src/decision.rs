@@ -1,7 +1,6 @@
 //! What a handler answers: a `Decision`, a `Rejection`, or a failure. Nothing here knows of stores.
 
 use crate::aggregate::{Aggregate, Apply, Produces};
-use crate::command::Command;
 use crate::error::{InvalidKey, StoreFailure};
 use crate::event::Event;
 use std::error::Error as StdError;
@@ -19,7 +18,7 @@ pub struct Decision<A: Aggregate, C> {
     command: PhantomData<fn() -> C>,
 }
 
-impl<A: Aggregate, C: Command> Decision<A, C> {
+impl<A: Aggregate, C> Decision<A, C> {
     /// There is nothing to do: no events, no commit, and nothing is reserved or released (R5, R10).
     pub const fn no_op() -> Self {
         Self { events: Vec::new(), deleted: None, command: PhantomData }
@@ -88,19 +87,19 @@ impl<A: Aggregate, C> IntoDecision<A, C> for Decision<A, C> {
     }
 }
 
-impl<A: Produces<C, E>, C: Command, E: Event> IntoDecision<A, C> for E {
+impl<A: Produces<C, E>, C, E: Event> IntoDecision<A, C> for E {
     fn into_decision(self) -> Result<Decision<A, C>, DecideError> {
         Ok(Decision::event(self))
     }
 }
 
-impl<A: Produces<C, E>, C: Command, E: Event> IntoDecision<A, C> for Option<E> {
+impl<A: Produces<C, E>, C, E: Event> IntoDecision<A, C> for Option<E> {
     fn into_decision(self) -> Result<Decision<A, C>, DecideError> {
         Ok(Decision::events(self))
     }
 }
 
-impl<A: Produces<C, E>, C: Command, E: Event> IntoDecision<A, C> for Vec<E> {
+impl<A: Produces<C, E>, C, E: Event> IntoDecision<A, C> for Vec<E> {
     fn into_decision(self) -> Result<Decision<A, C>, DecideError> {
         Ok(Decision::events(self))
     }
@@ -114,7 +113,7 @@ impl<A: Aggregate, C, T: IntoDecision<A, C>, X: Into<DecideError>> IntoDecision<
 
 macro_rules! tuple_into_decision {
     ($($part:ident),+) => {
-        impl<A: Aggregate, C: Command, $($part: IntoDecision<A, C>),+> IntoDecision<A, C> for ($($part,)+) {
+        impl<A: Aggregate, C, $($part: IntoDecision<A, C>),+> IntoDecision<A, C> for ($($part,)+) {
             fn into_decision(self) -> Result<Decision<A, C>, DecideError> {
                 #[expect(non_snake_case, reason = "a part is named like its type")]
                 let ($($part,)+) = self;

@@ -28,7 +28,7 @@ pub use crate::source;
 /// # Errors
 ///
 /// When the aggregate was registered with a domain that was built without it, which `build()` refuses.
-pub fn service<T: ?Sized + Send + Sync + 'static>(scope: &DecideScope<'_>) -> Result<Arc<T>, DecideError> {
+pub fn service<T: ?Sized + 'static>(scope: &DecideScope<'_>) -> Result<Arc<T>, DecideError> {
     let service = scope.inner().domain().services.get::<T>();
     service.ok_or_else(|| DecideError(Kind::Misconfigured(format!("no service `{}` is provided", type_name::<T>()))))
 }

@@ -42,7 +42,7 @@ pub struct Need {
 impl Need {
     /// A service, given with `DomainBuilder::provide`.
     #[must_use]
-    pub const fn service<T: ?Sized + Send + Sync + 'static>() -> Self {
+    pub const fn service<T: ?Sized + 'static>() -> Self {
         Self { id: TypeId::of::<T>, name: std::any::type_name::<T> }
     }
 

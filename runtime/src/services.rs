@@ -16,7 +16,7 @@ impl Services {
         self.by_type.insert(TypeId::of::<T>(), (type_name::<T>(), Arc::new(service)));
     }
 
-    pub(crate) fn get<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+    pub(crate) fn get<T: ?Sized + 'static>(&self) -> Option<Arc<T>> {
         let (_, service) = self.by_type.get(&TypeId::of::<T>())?;
         service.downcast_ref::<Arc<T>>().cloned()
     }

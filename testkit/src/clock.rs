@@ -54,11 +54,13 @@ impl ManualClock {
     pub fn set(&self, now: Timestamp) {
         let mut state = self.state.lock();
         state.now = now;
-        let (due, still) = std::mem::take(&mut state.sleepers).into_iter().partition(|(_, until, _)| *until <= now);
+        let (due, still): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut state.sleepers).into_iter().partition(|(_, until, _)| *until <= now);
         state.sleepers = still;
         drop(state);
-        let due: Vec<(u64, Timestamp, Waker)> = due;
-        due.into_iter().for_each(|(.., waker)| waker.wake());
+        for (.., waker) in due {
+            waker.wake();
+        }
     }
 
     /// Moves the clock forward.
@@ -74,6 +76,7 @@ impl ManualClock {
     }
 
     /// Moves the clock to where the first of the sleepers wakes up: whether somebody slept.
+    #[must_use = "false when nobody slept, and nothing was moved"]
     pub fn advance_to_next_wake(&self) -> bool {
         let Some(next) = self.next_wake() else { return false };
         self.set(next.max(self.now()));

@@ -27,6 +27,7 @@ pub struct DomainBuilder {
     services: Services,
     settings: Settings,
     discovery: bool,
+    allows_missing_services: bool,
     aggregates: Vec<AggregateDescriptor>,
     namespaces: Vec<Namespace>,
     rekeyed: Vec<Namespace>,
@@ -86,6 +87,7 @@ impl DomainBuilder {
                 warm_states: WARM_STATES_DEFAULT,
             },
             discovery: true,
+            allows_missing_services: false,
             aggregates: Vec::new(),
             namespaces: Vec::new(),
             rekeyed: Vec::new(),
@@ -118,6 +120,13 @@ impl DomainBuilder {
     /// Turns link-time discovery off: only what is registered by hand is there.
     pub const fn without_discovery(mut self) -> Self {
         self.discovery = false;
+        self
+    }
+
+    /// Lets `build()` pass although nobody provides what a handler needs; commands of such handlers then fail with
+    /// `Misconfigured`. For test kits, whose domain is there for one command of an aggregate.
+    pub const fn allow_missing_services(mut self) -> Self {
+        self.allows_missing_services = true;
         self
     }
 
@@ -197,7 +206,7 @@ impl DomainBuilder {
         if self.discovery {
             registry.discover();
         }
-        registry.finish(|need| self.services.has(need));
+        registry.finish(|need| self.allows_missing_services || self.services.has(need));
         let Registry { mut report, mut problems } = registry;
         report.services = self.services.names();
         if self.store.is_none() {

@@ -1,7 +1,7 @@
 //! The difference of two lists of events: equal ones on one line each, the others down to the field that differs.
 
 use super::events::Shown;
-use super::json::{Node, field_name};
+use super::json::{Node, field_name, quoted_both};
 use super::report::{Mark, Report};
 
 /// As many equal parts of a list in a row are shown, more are counted.
@@ -14,7 +14,7 @@ pub(super) fn events(report: &mut Report, expected: &[Shown], actual: &[Shown], 
     let width = expected.len().max(actual.len()).to_string().len();
     for pair in align(expected, actual) {
         match pair {
-            Pair::Equal(_, new) => {
+            Pair::Equal(new) => {
                 report.item(Mark::Both, 0, format!("{:>width$}  {}", new + 1, actual[new].show(full)));
             }
             Pair::Changed(old, new) => changed(report, new + 1, width, (&expected[old], &actual[new]), full),
@@ -35,7 +35,7 @@ pub(super) fn positions(expected: &[Shown], actual: &[Shown]) -> Vec<String> {
 }
 
 enum Pair {
-    Equal(usize, usize),
+    Equal(usize),
     /// Of one name, but with another content.
     Changed(usize, usize),
     Expected(usize),
@@ -59,7 +59,7 @@ fn align(expected: &[Shown], actual: &[Shown]) -> Vec<Pair> {
     while old < expected.len() || new < actual.len() {
         if old < expected.len() && new < actual.len() && expected[old] == actual[new] {
             between(&mut pairs, &mut gone, &mut come, |old: usize, new: usize| expected[old].name == actual[new].name);
-            pairs.push(Pair::Equal(old, new));
+            pairs.push(Pair::Equal(new));
             (old, new) = (old + 1, new + 1);
         } else if new == actual.len() || (old < expected.len() && longest[old + 1][new] >= longest[old][new + 1]) {
             gone.push(old);
@@ -92,9 +92,9 @@ fn between(
 fn changed(report: &mut Report, number: usize, width: usize, (expected, actual): (&Shown, &Shown), full: bool) {
     let name = &actual.name;
     let (Node::Object(old), Node::Object(new)) = (&expected.data, &actual.data) else {
-        let pair = two(&expected.data, &actual.data, |node, full| node.show_named(name, full), full);
-        report.item(Mark::Minus, 0, format!("{number:>width$}  {}", pair.0));
-        report.item(Mark::Plus, 0, format!("{number:>width$}  {}", pair.1));
+        let (old, new) = two(&expected.data, &actual.data, full);
+        report.item(Mark::Minus, 0, format!("{number:>width$}  {name}({old})"));
+        report.item(Mark::Plus, 0, format!("{number:>width$}  {name}({new})"));
         return;
     };
     report.item(Mark::Both, 0, format!("{number:>width$}  {name} {{"));
@@ -130,7 +130,7 @@ fn node(report: &mut Report, indent: usize, prefix: &str, (old, new): (&Node, &N
             report.item(Mark::Both, indent, "],");
         }
         _ => {
-            let (old, new) = two(old, new, Node::show, full);
+            let (old, new) = two(old, new, full);
             report.item(Mark::Minus, indent, format!("{prefix}{old},"));
             report.item(Mark::Plus, indent, format!("{prefix}{new},"));
         }
@@ -144,7 +144,7 @@ fn parts(report: &mut Report, indent: usize, old: &[Node], new: &[Node], full: b
         if full || equal <= EQUAL_PARTS_MAX {
             node(report, indent, "", pair, full);
         } else if old.get(index + 1).zip(new.get(index + 1)).is_none_or(|(old, new)| old != new) {
-            report.item(Mark::Both, indent, format!(".. ({} equal)", equal - EQUAL_PARTS_MAX));
+            report.item(Mark::Both, indent, format!("({} equal) ..", equal - EQUAL_PARTS_MAX));
         }
     }
     old.iter().skip(new.len()).for_each(|part| report.item(Mark::Minus, indent, format!("{},", part.show(full))));
@@ -152,7 +152,10 @@ fn parts(report: &mut Report, indent: usize, old: &[Node], new: &[Node], full: b
 }
 
 /// Two different values; whole when cut they would look the same.
-fn two(old: &Node, new: &Node, show: impl Fn(&Node, bool) -> String, full: bool) -> (String, String) {
-    let cut = (show(old, full), show(new, full));
-    if cut.0 == cut.1 { (show(old, true), show(new, true)) } else { cut }
+fn two(old: &Node, new: &Node, full: bool) -> (String, String) {
+    if let (Node::Text(old), Node::Text(new)) = (old, new) {
+        return quoted_both(old, new, full);
+    }
+    let cut = (old.show(full), new.show(full));
+    if cut.0 == cut.1 { (old.show(true), new.show(true)) } else { cut }
 }

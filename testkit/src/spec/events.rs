@@ -46,7 +46,11 @@ pub(super) fn numbered(events: &[Shown], full: bool) -> Vec<String> {
 
 /// The name of a type without its modules.
 pub(super) fn short_name<T: ?Sized>() -> String {
-    let parts = type_name::<T>().split_inclusive(['<', '>', ',', ' ', '&', '(', ')']);
+    short(type_name::<T>())
+}
+
+pub(super) fn short(type_name: &str) -> String {
+    let parts = type_name.split_inclusive(['<', '>', ',', ' ', '&', '(', ')']);
     parts.map(|part| part.rsplit_once("::").map_or(part, |(_, name)| name)).collect()
 }
 
@@ -57,7 +61,10 @@ mod tests {
     #[test]
     fn a_type_is_shown_without_its_modules() {
         assert_eq!(short_name::<Shown>(), "Shown");
-        assert_eq!(short_name::<Option<std::collections::BTreeMap<String, Shown>>>(), "Option<BTreeMap<String, Shown>>");
+        assert_eq!(
+            short_name::<Option<std::collections::BTreeMap<String, Shown>>>(),
+            "Option<BTreeMap<String, Shown>>"
+        );
         assert_eq!(short_name::<dyn std::fmt::Debug>(), "dyn Debug");
     }
 }

@@ -77,7 +77,8 @@ impl PartialEq for Node {
             (Self::Scalar(one), Self::Scalar(other)) | (Self::Text(one), Self::Text(other)) => one == other,
             (Self::List(one), Self::List(other)) => one == other,
             (Self::Object(one), Self::Object(other)) => {
-                let by_name = |fields: &[(String, Self)]| -> BTreeMap<String, Self> { fields.iter().cloned().collect() };
+                let by_name =
+                    |fields: &[(String, Self)]| -> BTreeMap<String, Self> { fields.iter().cloned().collect() };
                 one.len() == other.len() && by_name(one) == by_name(other)
             }
             _ => false,
@@ -111,6 +112,20 @@ pub(super) fn quoted(text: &str, full: bool) -> String {
     }
     let start: String = text.chars().take(TEXT_CHARS_MAX).collect();
     format!("{start:?}.. ({} characters more)", length - TEXT_CHARS_MAX)
+}
+
+/// Two different texts, without what they have in common when that alone is too long to show.
+pub(super) fn quoted_both(old: &str, new: &str, full: bool) -> (String, String) {
+    let common = old.chars().zip(new.chars()).take_while(|(old, new)| old == new).count();
+    if full || common < TEXT_CHARS_MAX {
+        return (quoted(old, full), quoted(new, full));
+    }
+    let skipped = common - TEXT_CHARS_MAX / 8;
+    let rest = |text: &str| {
+        let rest: String = text.chars().skip(skipped).collect();
+        format!("({skipped} characters, equal) ..{}", quoted(&rest, full))
+    };
+    (rest(old), rest(new))
 }
 
 /// A field's name, in quotes when Rust would not take it.

@@ -1,7 +1,7 @@
 //! Keys as a spec shows and compares them: by namespace, with state and holder.
 
 use super::play::Play;
-use super::report::{Mark, Report};
+use super::report::{Mark, Report, ascii};
 use super::world::World;
 use freehold::reservation::{KeyId, Record, RecordState};
 use freehold::{Aggregate, Clock, StreamId};
@@ -39,7 +39,9 @@ pub(super) fn compare<A: Aggregate>(report: &mut Report, play: &Play<A>, name: &
         let entry = Entry { mark: Mark::Minus, key: text(missing), state: "not held".to_owned() };
         own.entry(space(&play.world, missing)).or_default().push(entry);
     }
-    own.values_mut().for_each(|entries| entries.sort_by(|one, other| one.key.cmp(&other.key)));
+    for entries in own.values_mut() {
+        entries.sort_by(|one, other| one.key.cmp(&other.key));
+    }
     section(report, &format!("keys of this {name}"), Some("- expected, not held    + held, not expected"), &own);
     if !others.is_empty() {
         section(report, "keys of others", None, &others);
@@ -88,7 +90,7 @@ pub(super) fn state<A: Aggregate>(world: &World<A>, record: &Record) -> String {
 }
 
 fn text(key: &KeyId) -> String {
-    format!("{:?}", key.key.as_str())
+    ascii(&format!("{:?}", key.key.as_str()))
 }
 
 /// The namespace, with the tenant where it is not the spec's own.

@@ -1,11 +1,11 @@
 //! A spec as it is played: its steps in order, each carried out in a world, and what was seen of each decision.
 
-use super::events::Shown;
+use super::events::{Shown, short};
 use super::store::{At, Fault};
 use super::world::{Setup, World};
 use freehold::observe::ScopeCall;
 use freehold::reservation::{KeyId, Record};
-use freehold::{Aggregate, Clock, Domain, Error, EventInfo, Timestamp, Token};
+use freehold::{Aggregate, Clock, Error, EventInfo, Need, Timestamp, Token};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
@@ -16,10 +16,10 @@ use std::time::Duration;
 
 /// What comes of a command.
 pub(super) type Answer<A> = Result<freehold::Outcome<A>, Error>;
-/// A future of one step.
-pub(super) type Acting<'w, T> = Pin<Box<dyn Future<Output = Result<T, String>> + Send + 'w>>;
+/// A command on its way.
+pub(super) type Sending<A> = Pin<Box<dyn Future<Output = Answer<A>> + Send>>;
 type Prepare<A> = Box<dyn Fn(&World<A>) -> Result<(), String> + Send + Sync>;
-type Send_<A> = Box<dyn for<'w> Fn(&'w World<A>) -> Acting<'w, Answer<A>> + Send + Sync>;
+type Sender<A> = Box<dyn Fn(&World<A>) -> Result<Sending<A>, String> + Send + Sync>;
 
 /// A line of a spec: what it says, where it stands, and what it does.
 pub(super) struct Step<A: Aggregate> {
@@ -48,8 +48,10 @@ pub(super) enum Act<A: Aggregate> {
 pub(super) struct Command<A: Aggregate> {
     /// The events that its handler declares.
     pub(super) produces: &'static [EventInfo],
+    /// What its handler asks the domain for.
+    pub(super) needs: &'static [Need],
     /// Sends it: the command as it was given the first time, then as read from its own JSON.
-    pub(super) send: Send_<A>,
+    pub(super) send: Sender<A>,
 }
 
 /// What was seen of one decision.
@@ -107,16 +109,13 @@ impl<A: Aggregate> Play<A> {
                 self.world.clock.advance(*duration);
                 Ok(())
             }
-            Act::Given(command) => {
-                let answer = (command.send)(&self.world).await?;
-                match answer {
-                    Ok(_) => {
-                        self.world.take_calls();
-                        Ok(())
-                    }
-                    Err(error) => Err(chain(&error).join("\n")),
+            Act::Given(command) => match self.send(command).await? {
+                Ok(_) => {
+                    self.world.take_calls();
+                    Ok(())
                 }
-            }
+                Err(error) => Err(chain(&error).join("\n")),
+            },
             Act::When(command) => {
                 let played = self.decide(command).await?;
                 self.played.push(played);
@@ -125,13 +124,40 @@ impl<A: Aggregate> Play<A> {
         }
     }
 
+    /// Sends a command. The clock is moved on where the decision waits on it: for a key that is pending (R21), for a
+    /// deadline (C5). Those pauses are drawn at random, here always the same.
+    async fn send(&self, command: &Command<A>) -> Result<Answer<A>, String> {
+        if let Some(need) = self.setup.missing(command.needs) {
+            return Err(format!("its handler needs a service: `.given_service::<{}>(..)`", short(need.type_name())));
+        }
+        let mut sending = (command.send)(&self.world)?;
+        let seed = (!self.setup.pending_wait.is_zero()).then(fastrand::get_seed);
+        if seed.is_some() {
+            fastrand::seed(0);
+        }
+        let clock = &self.world.clock;
+        let answer = std::future::poll_fn(|context| {
+            loop {
+                let polled = sending.as_mut().poll(context);
+                if polled.is_ready() || !clock.advance_to_next_wake() {
+                    return polled;
+                }
+            }
+        });
+        let answer = answer.await;
+        if let Some(seed) = seed {
+            fastrand::seed(seed);
+        }
+        Ok(answer)
+    }
+
     async fn decide(&self, command: &Command<A>) -> Result<Played<A>, String> {
         let world = &self.world;
         let state_before = load(world).await;
         let (before, at) = (world.store.records(), world.clock.now());
         world.take_calls();
         world.store.arm();
-        let answer = (command.send)(world).await;
+        let answer = self.send(command).await;
         let (fired, tokens) = world.store.disarm();
         let answer = answer?;
         let events = match &answer {
@@ -158,9 +184,19 @@ impl<A: Aggregate> Play<A> {
         self.played.last().expect("an outcome has at least one decision")
     }
 
-    /// The step that is carried out, or was last.
+    /// The index of the step that is carried out, or was last.
     pub(super) fn current_step(&self) -> usize {
         self.done.min(self.steps.len().saturating_sub(1))
+    }
+
+    /// Whether every decision so far is one that can be made again: no services, no panics.
+    pub(super) fn is_repeatable(&self) -> bool {
+        let asks_services = |act: &Act<A>| match act {
+            Act::Given(command) | Act::When(command) => !command.needs.is_empty(),
+            Act::Setup | Act::Prepare(_) | Act::Pass(_) => false,
+        };
+        let has_panicked = |played: &Played<A>| matches!(played.answer, Err(Error::Panicked { .. }));
+        !self.steps.iter().any(|step| asks_services(&step.act)) && !self.played.iter().any(has_panicked)
     }
 
     /// Plays everything once more in a world of its own, commands read from their JSON. With `from_snapshot` the last
@@ -199,15 +235,11 @@ pub(super) fn chain(error: &Error) -> Vec<String> {
     lines
 }
 
-/// Sends are made on the domain alone.
-impl<A: Aggregate> World<A> {
-    pub(super) fn sender(&self) -> (&Domain, &freehold::AggregateId<A>) {
-        (&self.domain, &self.subject)
-    }
-}
-
 impl<A: Aggregate> fmt::Debug for Play<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Play").field("world", &self.world).field("played", &self.played.len()).finish_non_exhaustive()
+        f.debug_struct("Play")
+            .field("subject", &self.world.subject)
+            .field("played", &self.played.len())
+            .finish_non_exhaustive()
     }
 }

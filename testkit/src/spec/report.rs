@@ -84,7 +84,9 @@ impl Report {
                     (format!("  {word:<word_width$}  {kind:<kind_width$}  {text}"), Style::new())
                 }
                 Line::Section { title, legend: None } => (format!("  {title}"), Style::new().bold()),
-                Line::Section { title, legend: Some(legend) } => (format!("  {title}        {legend}"), Style::new().bold()),
+                Line::Section { title, legend: Some(legend) } => {
+                    (format!("  {title}        {legend}"), Style::new().bold())
+                }
                 Line::Item { mark, indent, text } => item(*mark, *indent, text),
             };
             text.push_str(&paint(plain.trim_end(), style, colour));
@@ -98,7 +100,9 @@ impl Report {
 
     fn is_cut(&self) -> bool {
         self.lines.iter().any(|line| match line {
-            Line::Row { text, .. } | Line::Item { text, .. } => text.contains(" more)"),
+            Line::Row { text, .. } | Line::Item { text, .. } => {
+                [" more)", " equal) .."].iter().any(|cut| text.contains(cut))
+            }
             Line::Blank | Line::Section { .. } => false,
         })
     }
@@ -119,16 +123,20 @@ fn item(mark: Mark, indent: usize, text: &str) -> (String, Style) {
     (format!("{:MARK_COLUMN$}{sign} {:indent$}{text}", "", ""), style)
 }
 
-/// ASCII only, so that what looks the same is the same; then coloured.
-fn paint(text: &str, style: Style, colour: bool) -> String {
-    let ascii = text.chars().fold(String::with_capacity(text.len()), |mut ascii, character| {
+/// ASCII only, so that what looks the same is the same.
+pub(super) fn ascii(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut ascii, character| {
         if character.is_ascii() && !character.is_ascii_control() {
             ascii.push(character);
         } else {
             ascii.extend(character.escape_default());
         }
         ascii
-    });
+    })
+}
+
+fn paint(text: &str, style: Style, colour: bool) -> String {
+    let ascii = ascii(text);
     if colour && style != Style::new() && !ascii.is_empty() { format!("{style}{ascii}{style:#}") } else { ascii }
 }
 

@@ -1,10 +1,10 @@
 //! The store under a spec: a memory store that knows which keys were touched, and fails where it is told to.
 
+use freehold::reservation::{KeyId, Record};
 use freehold::store::{
     Append, AppendReply, Check, Checked, CommitKind, CommitRecord, GiveUp, Load, LoadedStream, NamespaceRecord,
     Registered, Rekey, RekeyReply, RequestKey, Reserve, ReserveReply, Settle, Settled, SnapshotRecord,
 };
-use freehold::reservation::{KeyId, Record};
 use freehold::{MemoryStore, Store, StoreError, StoreErrorKind, StoreReply, StreamId, Text, Token};
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};

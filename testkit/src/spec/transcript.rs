@@ -2,10 +2,10 @@
 
 use super::events::{numbered, short_name};
 use super::play::{Act, Answer, Play, Played, chain};
-use super::report::{Mark, Report, shows_all};
+use super::report::{Mark, Report, ascii, shows_all};
 use super::world::World;
 use freehold::observe::{ScopeCall, ScopeCallKind};
-use freehold::{Aggregate, Error, Reserved};
+use freehold::{Aggregate, Clock, Error, Reserved};
 
 /// What kind of answer a command had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,22 +57,19 @@ impl Kind {
     }
 }
 
-/// A report whose headline names the aggregate and, where there are several, the step.
+/// A report whose headline names the aggregate and, from the second on, the step.
 pub(super) fn report<A: Aggregate>(play: &Play<A>, what: &str) -> Report {
-    let steps = play.steps.iter().filter(|step| matches!(step.act, Act::When(_))).count();
     let name = short_name::<A>();
-    if steps < 2 {
-        return Report::new(format!("{name}: {what}"));
+    match play.played.len() {
+        0 | 1 => Report::new(format!("{name}: {what}")),
+        step => Report::new(format!("{name}: {what} (step {step})")),
     }
-    let step = play.played.len().max(1);
-    Report::new(format!("{name}: {what} (step {step} of {steps})"))
 }
 
 /// Adds the steps in order, and what came of each command; of the last one only with `with_last`.
 pub(super) fn story<A: Aggregate>(report: &mut Report, play: &Play<A>, with_last: bool) {
     let is_when = |act: &Act<A>| matches!(act, Act::When(_));
-    let is_long = play.steps.iter().filter(|step| is_when(&step.act) || matches!(step.act, Act::Pass(_))).count() > 1
-        && play.steps.iter().filter(|step| is_when(&step.act)).count() > 1;
+    let is_long = play.steps.iter().filter(|step| is_when(&step.act)).count() > 1;
     let mut number = 0;
     report.blank();
     for (index, step) in play.steps.iter().enumerate() {
@@ -84,10 +81,8 @@ pub(super) fn story<A: Aggregate>(report: &mut Report, play: &Play<A>, with_last
         number += 1;
         let played = play.played.iter().find(|played| played.step == index);
         if is_long {
-            let at = played.map_or_else(|| play.world.since_start(freehold::Clock::now(&play.world.clock)), |played| {
-                play.world.since_start(played.at)
-            });
-            report.row(&format!("step {number}"), &format!("at {at}"), &[]);
+            let at = played.map_or_else(|| play.world.clock.now(), |played| played.at);
+            report.row(&format!("step {number}"), &format!("at {}", play.world.since_start(at)), &[]);
         }
         report.row("when", step.kind, &step.text);
         let Some(played) = played else { continue };
@@ -156,7 +151,7 @@ pub(super) fn show_calls<A: Aggregate>(world: &World<A>, calls: &[ScopeCall]) ->
 }
 
 fn parts<A: Aggregate>(world: &World<A>, call: &ScopeCall) -> (&'static str, String, String) {
-    let key = format!("{} {:?}", call.namespace, call.key.as_str());
+    let key = ascii(&format!("{} {:?}", call.namespace, call.key.as_str()));
     let (verb, answer) = match call.kind {
         ScopeCallKind::Reserve(reserved) => ("reserve", format!("-> {}", answer(world, reserved))),
         ScopeCallKind::ReserveFailed => ("reserve", "-> failed".to_owned()),

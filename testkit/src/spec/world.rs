@@ -12,10 +12,11 @@ use freehold::store::{
     SnapshotRecord,
 };
 use freehold::{
-    Aggregate, AggregateId, Clock, Domain, DomainBuilder, EncodedEvent, MemoryStore, Namespace, Reserved, Store,
+    Aggregate, AggregateId, Clock, Domain, DomainBuilder, EncodedEvent, MemoryStore, Namespace, Need, Reserved, Store,
     StreamId, Text, Timestamp,
 };
 use parking_lot::Mutex;
+use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +28,7 @@ pub(super) type Provide = Arc<dyn Fn(DomainBuilder) -> DomainBuilder + Send + Sy
 #[derive(Clone, Default)]
 pub(super) struct Setup {
     pub(super) namespaces: Vec<Namespace>,
-    pub(super) services: Vec<Provide>,
+    pub(super) services: Vec<(TypeId, Provide)>,
     pub(super) tenant: Option<Text>,
     pub(super) id: Option<Text>,
     pub(super) start: Option<Timestamp>,
@@ -35,6 +36,11 @@ pub(super) struct Setup {
 }
 
 impl Setup {
+    /// What `needs` names and nothing gives.
+    pub(super) fn missing<'n>(&self, needs: &'n [Need]) -> Option<&'n Need> {
+        needs.iter().find(|need| !self.services.iter().any(|(given, _)| *given == need.type_id()))
+    }
+
     pub(super) fn add_namespace(&mut self, namespace: Namespace) {
         if !self.namespaces.contains(&namespace) {
             self.namespaces.push(namespace);
@@ -58,7 +64,6 @@ impl Observer for Recorder {
     }
 }
 
-#[derive(Debug)]
 pub(super) struct World<A> {
     pub(super) domain: Domain,
     pub(super) store: Arc<SpecStore>,
@@ -84,6 +89,7 @@ impl<A: Aggregate> World<A> {
             .pause_between_attempts(false)
             .pending_wait(setup.pending_wait)
             .warm_states(0)
+            .allow_missing_services()
             .aggregate::<A>();
         let discovered = freehold::registry::discovered_namespaces();
         for namespace in discovered.into_iter().filter(|found| !setup.namespaces.contains(found)) {
@@ -92,7 +98,7 @@ impl<A: Aggregate> World<A> {
         for namespace in &setup.namespaces {
             builder = builder.namespace(*namespace);
         }
-        for provide in &setup.services {
+        for (_, provide) in &setup.services {
             builder = provide(builder);
         }
         let domain = builder.build().await.map_err(|error| error.to_string())?;
@@ -168,7 +174,7 @@ impl<A: Aggregate> World<A> {
         }));
         match reply {
             Ok(AppendReply::Written(_)) => Ok(()),
-            Ok(AppendReply::Refused(Refusal::KeyLost)) => Err("the key is another aggregate's already".to_owned()),
+            Ok(AppendReply::Refused(Refusal::KeyLost)) => Err("somebody else has the key already".to_owned()),
             Ok(AppendReply::Refused(refusal)) => Err(format!("the store refused it: {refusal:?}")),
             Err(error) => Err(error.to_string()),
         }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::pending;
 use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// What goes wrong with a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -57,6 +58,7 @@ impl Fault {
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
     state: Arc<Mutex<State>>,
+    hung: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -79,7 +81,18 @@ impl fmt::Debug for Held {
 impl FaultyStore {
     /// Wraps `store`; nothing fails yet.
     pub fn new(store: impl Store) -> Self {
-        Self { inner: Arc::new(store), state: Arc::default() }
+        Self::around_shared(Arc::new(store))
+    }
+
+    /// Wraps a store that others use too.
+    #[must_use]
+    pub fn around_shared(store: Arc<dyn Store>) -> Self {
+        Self { inner: store, state: Arc::default(), hung: Arc::default() }
+    }
+
+    /// Completes once a call hangs, so that a test can drop what waits for it.
+    pub async fn until_hung(&self) {
+        self.hung.notified().await;
     }
 
     /// Makes the call number `number` fail, counted from 1 over all calls from now on.
@@ -141,7 +154,13 @@ impl FaultyStore {
                 format!("{call:?} failed on purpose"),
             ))),
             Some(Fault::LostBefore) => StoreReply::ready(Err(lost())),
-            Some(Fault::HangBefore) => StoreReply::waiting(pending()),
+            Some(Fault::HangBefore) => {
+                let hung = Arc::clone(&self.hung);
+                StoreReply::waiting(async move {
+                    hung.notify_one();
+                    pending().await
+                })
+            }
             Some(Fault::Late) => {
                 self.state.lock().held.push(Held(Box::new(move |inner| drop(perform(inner)))));
                 StoreReply::ready(Err(lost()))
@@ -155,9 +174,10 @@ impl FaultyStore {
                 })
             }
             Some(Fault::HangAfter) => {
-                let reply = perform(&*self.inner);
+                let (reply, hung) = (perform(&*self.inner), Arc::clone(&self.hung));
                 StoreReply::waiting(async move {
                     drop(reply.await);
+                    hung.notify_one();
                     pending().await
                 })
             }

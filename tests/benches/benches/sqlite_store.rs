@@ -4,7 +4,8 @@
 //! pending rows in a transaction that does not wait for the disk, then all commits in one that does. It checks
 //! nothing, decides nothing and answers nobody; its rows are made before the clock starts.
 //!
-//! `ROUNDS` (7), `ONLY` (a contestant's name) and `DIR` (where the files are) can be set in the environment.
+//! In the environment: `ROUNDS` (7), `ONLY` (a contestant's name), `DIR` (where the files are), and `HELD` (0), the number
+//! of keys that the store holds before the clock starts.
 
 use freehold::reservation::lifecycle::KeyUse;
 use freehold::reservation::{KeyId, RequestHash};
@@ -13,17 +14,17 @@ use freehold::store::{
     Append, AppendReply, CommitKind, Fingerprint, KeyClaim, NamespaceRecord, RequestKey, Reserve, ReserveKey, Store,
 };
 use freehold::{AggregateType, EncodedEvent, IdSource, RandomIds, RequestId, StreamId, Tenancy, Text, Token};
-use freehold_benches::{Contestant, setting};
+use freehold_benches::{Contestant, setting, stopwatch};
 use rusqlite::{Connection, params};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const RAW_GROUP: usize = 64;
-const RAW_COMMANDS: usize = 30_000;
+const RAW_COMMANDS: u32 = 30_000;
 /// Concurrency, and how many commands it gets.
-const CONCURRENT: [(usize, usize); 3] = [(1, 1_500), (32, 15_000), (128, 30_000)];
+const CONCURRENT: [(u32, u32); 3] = [(1, 1_500), (32, 15_000), (128, 30_000)];
 
 /// A command of the benchmark: what is known before it is sent.
 struct Command {
@@ -34,7 +35,7 @@ struct Command {
     events: Vec<EncodedEvent>,
 }
 
-fn commands(count: usize) -> Vec<Command> {
+fn commands(count: u32) -> Vec<Command> {
     let mut random = fastrand::Rng::new();
     let mut hex = |digits: usize| (0..digits).map(|_| random.digit(16)).collect::<String>();
     let aggregate = AggregateType { context: "eshop-catalog".into(), name: "brand".into() };
@@ -98,29 +99,37 @@ async fn send(store: &SqliteStore, command: &Command) {
     assert!(matches!(reply, AppendReply::Written(_)));
 }
 
-fn run_store(directory: &Path, concurrency: usize, count: usize) -> Duration {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// Sends `count` commands from `concurrency` clients, each of which sends one at a time.
+async fn send_all(store: &SqliteStore, concurrency: u32, count: u32) -> Duration {
     let commands = Arc::new(commands(count));
+    let next = Arc::new(AtomicUsize::new(0));
+    let start = stopwatch();
+    let mut clients = Vec::new();
+    for _ in 0..concurrency {
+        let (store, commands, next) = (store.clone(), Arc::clone(&commands), Arc::clone(&next));
+        clients.push(tokio::spawn(async move {
+            while let Some(command) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
+                send(&store, command).await;
+            }
+        }));
+    }
+    for client in clients {
+        client.await.unwrap();
+    }
+    start.elapsed()
+}
+
+fn run_store(directory: &Path, concurrency: u32, count: u32) -> Duration {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let scratch = tempfile::tempdir_in(directory).unwrap();
     runtime.block_on(async {
         let store = SqliteStore::open(scratch.path().join("store.db")).await.unwrap();
         store.register(vec![namespace()]).await.unwrap();
-        let next = Arc::new(AtomicUsize::new(0));
-        let start = Instant::now();
-        let mut clients = Vec::new();
-        for _ in 0..concurrency {
-            let (store, commands, next) = (store.clone(), Arc::clone(&commands), Arc::clone(&next));
-            clients.push(tokio::spawn(async move {
-                while let Some(command) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    send(&store, command).await;
-                }
-            }));
-        }
-        for client in clients {
-            client.await.unwrap();
-        }
-        let took = start.elapsed();
-        assert_eq!(store.commits(0, usize::MAX).await.unwrap().len(), count);
+        let held = setting("HELD", 0);
+        send_all(&store, 256, held).await;
+        let took = send_all(&store, concurrency, count).await;
+        let commits = store.commits(0, usize::MAX).await.unwrap().len();
+        assert_eq!(u32::try_from(commits), Ok(held + count));
         store.close().await.unwrap();
         took
     })
@@ -147,8 +156,8 @@ fn run_raw(directory: &Path) -> Duration {
         store.close().await.unwrap();
     });
     let connection = Connection::open(&path).unwrap();
-    connection.execute_batch("PRAGMA wal_autocheckpoint = 8000; PRAGMA cache_size = -32768").unwrap();
-    let start = Instant::now();
+    connection.execute_batch("PRAGMA wal_autocheckpoint = 8000; PRAGMA cache_size = -16384").unwrap();
+    let start = stopwatch();
     for (commands, rows) in commands.chunks(RAW_GROUP).zip(rows.chunks(RAW_GROUP)) {
         connection.execute_batch("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE").unwrap();
         pending(&connection, commands, rows);
@@ -158,8 +167,8 @@ fn run_raw(directory: &Path) -> Duration {
     }
     let took = start.elapsed();
     let count = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!(count("SELECT count(*) FROM commits"), RAW_COMMANDS as i64);
-    assert_eq!(count("SELECT count(*) FROM reservations WHERE position IS NOT NULL"), RAW_COMMANDS as i64);
+    assert_eq!(count("SELECT count(*) FROM commits"), i64::from(RAW_COMMANDS));
+    assert_eq!(count("SELECT count(*) FROM reservations WHERE position IS NOT NULL"), i64::from(RAW_COMMANDS));
     took
 }
 
@@ -248,5 +257,7 @@ fn main() {
     }
     println!("{:<24} {:>11}   {:>8} .. {:<8} {:>6}", "", "median", "least", "most", "ratio");
     let measured: Vec<_> = std::iter::once(&raw).chain(&stores).filter(|one| !one.rates.is_empty()).collect();
-    measured.iter().for_each(|one| one.print(measured[0]));
+    for one in &measured {
+        one.print(measured[0]);
+    }
 }

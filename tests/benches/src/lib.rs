@@ -1,6 +1,6 @@
 //! What the benchmarks share: rounds that alternate, and medians. A machine's speed drifts, so contestants take turns.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What was measured of one contestant.
 pub struct Contestant {
@@ -18,8 +18,8 @@ impl Contestant {
     }
 
     /// Notes a round.
-    pub fn ran(&mut self, commands: usize, took: Duration) {
-        self.rates.push(commands as f64 / took.as_secs_f64());
+    pub fn ran(&mut self, commands: u32, took: Duration) {
+        self.rates.push(f64::from(commands) / took.as_secs_f64());
     }
 
     /// The median rate.
@@ -32,14 +32,22 @@ impl Contestant {
 
     /// Prints median and range, and the ratio to `base`.
     pub fn print(&self, base: &Self) {
-        let (min, max) = self.rates.iter().fold((f64::MAX, 0.0_f64), |(min, max), rate| (min.min(*rate), max.max(*rate)));
+        let (min, max) =
+            self.rates.iter().fold((f64::MAX, 0.0_f64), |(min, max), rate| (min.min(*rate), max.max(*rate)));
         let (median, ratio) = (self.median(), self.median() / base.median());
         println!("{:<24} {median:>9.0}/s   {min:>8.0} .. {max:<8.0} {ratio:>6.2}", self.name);
     }
 }
 
+/// The machine's stopwatch.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures the machine, not a clock that a test moves")]
+pub fn stopwatch() -> Instant {
+    Instant::now()
+}
+
 /// A number from the environment, such as `ROUNDS`, or its default.
 #[must_use]
-pub fn setting(name: &str, default: usize) -> usize {
+pub fn setting(name: &str, default: u32) -> u32 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }

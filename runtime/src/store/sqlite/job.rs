@@ -87,7 +87,7 @@ impl Job {
         }
     }
 
-    /// Answers with `error`, unless an error that stands anyway was the answer already.
+    /// Answers with `error`, whatever was kept: that rested on a transaction which is not there.
     pub(super) fn fail(self, error: &StoreError) {
         match self {
             Self::Reserve(_, answer) => answer.fail(error),
@@ -149,11 +149,7 @@ impl<T: Send + 'static> Answer<T> {
     }
 
     fn fail(self, error: &StoreError) {
-        let answer = match self.kept {
-            Some(Err(known)) => known,
-            _ => error.clone(),
-        };
-        let _ = self.caller.send(Err(answer));
+        let _ = self.caller.send(Err(error.clone()));
     }
 }
 

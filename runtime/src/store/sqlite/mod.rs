@@ -11,6 +11,19 @@ macro_rules! stream_params {
     };
 }
 
+/// The parts of a key in the order of its primary key, its holder, and what else a statement takes.
+macro_rules! key_params {
+    ($key:expr) => {
+        (&*$key.key, &*$key.namespace, &*$key.scope, &*$key.context)
+    };
+    ($key:expr, $holder:expr $(, $more:expr)*) => {
+        (
+            &*$key.key, &*$key.namespace, &*$key.scope, &*$key.context,
+            &*$holder.id, &*$holder.tenant, &*$holder.aggregate.name $(, $more)*
+        )
+    };
+}
+
 mod connection;
 mod errors;
 mod job;

@@ -48,7 +48,7 @@ fn change(work: &Work<'_>, rekey: &Rekey) -> Result<Result<u64, Vec<RekeyCollisi
     };
     // Every old form goes before a new one comes: one holder's new form may be another's old one.
     for (old, _) in plan.moves.values().flatten() {
-        work.run(DELETE, [&*old.key, &*old.namespace, &*old.scope, &*old.context])?;
+        work.run(DELETE, key_params!(old))?;
     }
     let moved = plan.moved();
     for (holder, moves) in plan.moves {

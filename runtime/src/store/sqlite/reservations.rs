@@ -8,7 +8,7 @@ use crate::reservation::lifecycle::{self, Change, KeyUse, Lost};
 use crate::reservation::{KeyId, Lease, Record, RecordState, Reserved};
 use crate::store::{GiveUp, KeyClaim, Reserve, ReserveKey, ReserveReply};
 use crate::text::Text;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row};
 use std::convert::Infallible;
 use std::fmt::Write as _;
 
@@ -76,20 +76,8 @@ pub(super) fn reserve(work: &Work<'_>, reserve: &Reserve) -> Result<ReserveReply
 
 fn reserve_key(work: &Work<'_>, holder: &StreamId, asked: &ReserveKey) -> Result<Reserved, Trouble> {
     let (key, lease) = (&asked.key, asked.lease(work.now));
-    let inserted = work.run(
-        INSERT_PENDING,
-        params![
-            &*key.key,
-            &*key.namespace,
-            &*key.scope,
-            &*key.context,
-            &*holder.id,
-            &*holder.tenant,
-            &*holder.aggregate.name,
-            leases_json(&[lease]),
-            lease.expires_at.as_millis(),
-        ],
-    )?;
+    let inserted =
+        work.run(INSERT_PENDING, key_params!(key, holder, leases_json(&[lease]), lease.expires_at.as_millis()))?;
     if inserted == 1 {
         return Ok(Reserved::Newly);
     }
@@ -127,31 +115,8 @@ pub(super) fn settle_key(
 ) -> Result<Result<(), Lost>, Trouble> {
     let key = &claim.key;
     let usual = match claim.key_use {
-        KeyUse::Take => work.run(
-            CONFIRM,
-            params![
-                &*key.key,
-                &*key.namespace,
-                &*key.scope,
-                &*key.context,
-                &*holder.id,
-                &*holder.tenant,
-                &*holder.aggregate.name,
-                position,
-            ],
-        )?,
-        KeyUse::Release => work.run(
-            RELEASE,
-            [
-                &*key.key,
-                &*key.namespace,
-                &*key.scope,
-                &*key.context,
-                &*holder.id,
-                &*holder.tenant,
-                &*holder.aggregate.name,
-            ],
-        )?,
+        KeyUse::Take => work.run(CONFIRM, key_params!(key, holder, position))?,
+        KeyUse::Release => work.run(RELEASE, key_params!(key, holder))?,
         KeyUse::Keep => 0,
     };
     if usual == 1 {
@@ -181,7 +146,7 @@ pub(super) fn sweep(work: &Work<'_>, statements_max: u32) -> Result<u64, Trouble
 /// The record of a key, as a reader sees it.
 pub(super) fn read(connection: &Connection, key: &KeyId) -> Result<Option<Record>, Trouble> {
     let mut find = connection.prepare_cached(FIND)?;
-    let mut rows = find.query([&*key.key, &*key.namespace, &*key.scope, &*key.context])?;
+    let mut rows = find.query(key_params!(key))?;
     rows.next()?.map(|row| record(row, key)).transpose()
 }
 
@@ -198,17 +163,16 @@ pub(super) fn held_by(connection: &Connection, holder: &StreamId) -> Result<Vec<
     Ok(keys)
 }
 
+/// The record of a key, under the write lock.
 pub(super) fn find(work: &Work<'_>, key: &KeyId) -> Result<Option<Record>, Trouble> {
-    let mut find = work.statement(FIND)?;
-    let mut rows = find.query([&*key.key, &*key.namespace, &*key.scope, &*key.context])?;
-    rows.next()?.map(|row| record(row, key)).transpose()
+    read(work.connection, key)
 }
 
 fn apply(work: &Work<'_>, key: &KeyId, change: Change) -> Result<(), Trouble> {
     match change {
         Change::Keep => {}
         Change::Delete => {
-            work.run(DELETE, [&*key.key, &*key.namespace, &*key.scope, &*key.context])?;
+            work.run(DELETE, key_params!(key))?;
         }
         Change::Put(record) => put(work, key, &record)?,
     }
@@ -223,18 +187,7 @@ pub(super) fn put(work: &Work<'_>, key: &KeyId, record: &Record) -> Result<(), T
     let holder = &record.holder;
     work.run(
         PUT,
-        params![
-            &*key.key,
-            &*key.namespace,
-            &*key.scope,
-            &*key.context,
-            &*holder.id,
-            &*holder.tenant,
-            &*holder.aggregate.name,
-            leases,
-            record.expires_at().map(crate::clock::Timestamp::as_millis),
-            position,
-        ],
+        key_params!(key, holder, leases, record.expires_at().map(crate::clock::Timestamp::as_millis), position),
     )?;
     Ok(())
 }

@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 
 /// A write transaction that holds the lock: what is read in it stays so until its end.
 pub(super) struct Work<'c> {
-    connection: &'c Connection,
+    pub(super) connection: &'c Connection,
     /// The store's present, read once under the lock (R7).
     pub(super) now: Timestamp,
     /// The epochs read so far; none for a namespace that is not recorded.

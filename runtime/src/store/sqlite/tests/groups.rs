@@ -156,7 +156,9 @@ fn a_call_stays_behind_its_own_attempts_append() {
         Job::GiveUp(give_up("b", 2, &["x"]), Answer::pair().0),
         Job::Reserve(reserve("b", 2, &["x"]), Answer::pair().0),
     ];
-    jobs.into_iter().for_each(|job| sort_in(job, &mut lazy, &mut full));
+    for job in jobs {
+        sort_in(job, &mut lazy, &mut full);
+    }
     let attempts = |jobs: &[Job]| jobs.iter().map(|job| job.attempt().unwrap().as_u128()).collect::<Vec<_>>();
     assert_eq!((attempts(&lazy), attempts(&full)), (vec![1, 2, 2, 2], vec![1, 1]));
 }

@@ -225,3 +225,27 @@ fn a_lock_is_waited_for_and_not_for_ever() {
     })
     .unwrap();
 }
+
+/// S7: the tables are for people too.
+#[test]
+fn the_tables_can_be_read_with_a_shell() {
+    let (scratch, clock) = (Scratch::new(), Arc::<HandClock>::default());
+    clock.forward(1_700_000_000_123);
+    let store = open(&scratch.file(), &clock);
+    written(wait(store.append(append("a", 0, 1, &[("x", KeyUse::Take)]))).unwrap());
+    wait(store.reserve(reserve("b", 2, &["y"]))).unwrap();
+    let connection = Connection::open(scratch.file()).unwrap();
+    let read = |sql: &str| {
+        let mut find = connection.prepare(sql).unwrap();
+        let rows = find.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        rows.collect::<Result<Vec<_>, _>>().unwrap().join(" | ")
+    };
+    assert_eq!(read("SELECT at FROM commits_readable"), "2023-11-14T22:13:20.123Z");
+    assert_eq!(read("SELECT events FROM commits"), r#"[{"type":"Changed","v":1,"data":"1"}]"#);
+    assert_eq!(read("SELECT keys FROM commits"), r#"[{"ns":"names","scope":"acme","key":"x","taken":true}]"#);
+    assert_eq!(
+        read("SELECT key || ' ' || state || coalesce(' ' || expires_at, '') FROM reservations_readable ORDER BY key"),
+        "x confirmed | y pending 2023-11-14T22:13:50.123Z"
+    );
+    assert_eq!(read("SELECT normalizer FROM namespaces"), "verbatim@1");
+}

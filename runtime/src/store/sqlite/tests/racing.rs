@@ -35,12 +35,12 @@ fn two_stores_on_one_file_agree_on_every_key() {
     let (scratch, clock) = (Scratch::new(), Arc::default());
     let stores = [open(&scratch.file(), &clock), open(&scratch.file(), &clock)];
     let committed: u32 = thread::scope(|scope| {
-        let threads: Vec<_> = (0..4_u128)
+        let threads: Vec<_> = (0..4_u64)
             .map(|thread| {
                 let store = &stores[usize::from(thread % 2 == 1)];
                 scope.spawn(move || {
-                    let mut random = fastrand::Rng::with_seed(thread as u64);
-                    let numbers = (0..COMMANDS as u128).map(|number| 1_000_000 + thread * 10_000 + number);
+                    let mut random = fastrand::Rng::with_seed(thread);
+                    let numbers = (0..COMMANDS as u128).map(|number| u128::from(1_000_000 + thread * 10_000) + number);
                     numbers.map(|number| command(store, &mut random, number)).sum::<u32>()
                 })
             })

@@ -1,0 +1,124 @@
+//! What can be typed: the program's commands and options.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  eshop-catalog                                   import the bundled brand names into ./catalog.db
+  eshop-catalog --db shop.db import names.tsv     import a file of your own
+  eshop-catalog create 'Contoso'                  prints the new brand's id, say contoso-5e8d0c1f2a3b
+  eshop-catalog rename contoso-5e8d0c1f2a3b 'Contoso Ltd'
+  eshop-catalog holder ' CONTOSO LTD '            who has the name, whatever its case and outer spaces
+  eshop-catalog retire contoso-5e8d0c1f2a3b       gives the name up ..
+  eshop-catalog delete contoso-5e8d0c1f2a3b       .. for a deleted brand keeps the name that it has
+  eshop-catalog --category --tenant acme list     the categories of another tenant
+
+Exit codes:
+  0  done (an import too, when names were rejected: it lists them)
+  1  refused by a rule: NAME_TAKEN, BLANK_NAME, ALREADY_EXISTS, DELETED
+  2  wrong usage: an unknown option, an id or a name that can't be one
+  3  not found: no such brand or category, or nobody has the name
+  4  trouble with the catalog's file, or with the file to import
+  5  imported, but for lines that are no names
+  6  try again: nothing is wrong with the command, and sending it again may succeed
+  7  a bug in this program
+  130  interrupted";
+
+/// Brands and categories of a shop, whose names stay unique.
+///
+/// A name is unique among the brands of a tenant, and another time among its categories, whatever its case and outer
+/// spaces. Without a command, the bundled brand names are imported; run it again, or kill it half-way and run it again:
+/// no name is ever imported twice.
+#[derive(Debug, Parser)]
+#[command(name = "eshop-catalog", version, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) options: Options,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// The options of every command.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The catalog's file, an `SQLite` database; `import` and `create` make it when there is none.
+    #[arg(long, global = true, value_name = "FILE", env = "ESHOP_CATALOG_DB", default_value = "catalog.db")]
+    pub(crate) db: PathBuf,
+    /// Whose brands and categories: each tenant has names of its own.
+    #[arg(long, global = true, default_value = freehold::DEFAULT_TENANT)]
+    pub(crate) tenant: String,
+    /// Works on categories instead of brands.
+    #[arg(long, global = true)]
+    pub(crate) category: bool,
+    /// Answers in JSON, on stdout; errors too, on stderr.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Imports names from a file, many at a time; safe to repeat and to kill.
+    ///
+    /// A line is `kind<TAB>name`, in UTF-8, the kind one of title, aka, dup, loc and old; the first line may be the header
+    /// `kind<TAB>name`. Bad lines are reported and left out. Of lines with one name, the first one gets it.
+    Import {
+        /// The file; `-` reads the standard input.
+        file: PathBuf,
+    },
+    /// Creates a brand or category, and prints its id.
+    Create {
+        /// Its name.
+        name: String,
+        /// Its id; by default one made from the name.
+        #[arg(long)]
+        id: Option<String>,
+        #[command(flatten)]
+        request: Request,
+    },
+    /// Gives it another name, or the one it has another spelling; the old name is free then.
+    Rename {
+        /// Its id: `list` shows it.
+        id: String,
+        /// The new name.
+        new: String,
+        #[command(flatten)]
+        request: Request,
+    },
+    /// Gives its name up, for others to take; `rename` gives it one again.
+    Retire(Target),
+    /// Deletes it. It keeps the name that it has: `retire` it before if others shall have it.
+    Delete(Target),
+    /// Takes a delete back.
+    Restore(Target),
+    /// Shows one by its id.
+    Show {
+        /// Its id: `list` shows it.
+        id: String,
+    },
+    /// Lists all by name, deleted ones too, with a count.
+    List,
+    /// Says who has a name.
+    Holder {
+        /// The name, in any spelling.
+        name: String,
+    },
+}
+
+/// What to change.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// Its id: `list` shows it.
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) request: Request,
+}
+
+/// How to change it.
+#[derive(Debug, Args)]
+pub(crate) struct Request {
+    /// Makes it safe to repeat: sent again under the same id, the command answers as it did first and changes nothing.
+    #[arg(long, value_name = "ID")]
+    pub(crate) request_id: Option<String>,
+}
