@@ -1,7 +1,7 @@
 //! What a handler answers: a `Decision`, a `Rejection`, or a failure. Nothing here knows of stores.
 
 use crate::aggregate::{Aggregate, Apply, Produces};
-use crate::error::{InvalidKey, StoreFailure};
+use crate::error::{InvalidId, InvalidKey, StoreFailure};
 use crate::event::Event;
 use std::error::Error as StdError;
 use std::fmt;
@@ -228,7 +228,7 @@ impl fmt::Debug for Rejection {
 
 /// Why a handler made no decision. Helpers that a handler calls return it too.
 ///
-/// A [`Rejection`], an [`InvalidKey`] and the failure of a `reserve` convert into it with `?`; anything else does with
+/// A [`Rejection`], an [`InvalidKey`], an [`InvalidId`] and the failure of a `reserve` convert into it with `?`; anything else does with
 /// [`failed`](Self::failed).
 pub struct DecideError(pub(crate) Kind);
 
@@ -236,6 +236,7 @@ pub(crate) enum Kind {
     Rejected(Rejection),
     Failed(Box<dyn StdError + Send + Sync>),
     InvalidKey(InvalidKey),
+    InvalidId(InvalidId),
     Misconfigured(String),
     Store(StoreFailure),
     /// The attempt met its own request's pending key (C4): wait, decide again.
@@ -278,12 +279,19 @@ impl From<InvalidKey> for DecideError {
     }
 }
 
+impl From<InvalidId> for DecideError {
+    fn from(error: InvalidId) -> Self {
+        Self(Kind::InvalidId(error))
+    }
+}
+
 impl fmt::Display for DecideError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Rejected(rejection) => write!(f, "rejected, {rejection}"),
             Kind::Failed(_) => f.write_str("the handler failed"),
             Kind::InvalidKey(error) => fmt::Display::fmt(error, f),
+            Kind::InvalidId(error) => fmt::Display::fmt(error, f),
             Kind::Misconfigured(what) => f.write_str(what),
             Kind::Store(error) => fmt::Display::fmt(error, f),
             Kind::Wait => f.write_str("the same request is being decided elsewhere"),

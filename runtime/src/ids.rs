@@ -94,7 +94,7 @@ impl fmt::Debug for StreamId {
 
 /// The id of an aggregate of type `A`, with its tenant.
 ///
-/// ```
+/// ```standalone_crate
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/brand.rs"));
 /// use freehold::AggregateId;
 ///

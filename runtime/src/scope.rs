@@ -28,7 +28,7 @@ impl<'a> DecideScope<'a> {
     /// A key that was free is pending until the decision's events are written, which confirms it in the same write
     /// (R4). When they surely are not, it is given up (R5). Reserving twice is reserving once (R11).
     ///
-    /// ```
+    /// ```standalone_crate
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/brand.rs"));
     /// async fn take(name: &str, scope: &mut DecideScope<'_>) -> Result<(), DecideError> {
     ///     scope.reserve(BRAND_NAMES, name).await?.or_reject(NAME_TAKEN, "another brand has this name")?;

@@ -82,10 +82,7 @@ fn a_name_that_can_be_no_key_fails_and_is_no_rejection() {
 
 #[test]
 fn a_brand_is_created_once() {
-    contoso()
-        .when(create("Fabrikam"))
-        .then_failed("ALREADY_EXISTS")
-        .then_holds_exactly([(BRAND_NAMES, "contoso")]);
+    contoso().when(create("Fabrikam")).then_failed("ALREADY_EXISTS").then_holds_exactly([(BRAND_NAMES, "contoso")]);
 }
 
 #[test]
@@ -272,9 +269,19 @@ fn a_command_that_expects_another_version_is_not_tried_again() {
 // Faults: the store fails, before or after it did what it was asked to.
 
 #[test]
-fn a_name_that_could_not_be_reserved_is_not_taken() {
+fn a_store_that_stumbles_once_is_asked_again() {
     aggregate_spec::<Brand>()
-        .given_store_fault(At::Reserve, Fault::FailBefore)
+        .given_store_fault(At::Reserve, Fault::AnswerLost)
+        .when(create("Contoso"))
+        .then_events(events![created("Contoso")])
+        .then_attempts(1);
+}
+
+#[test]
+fn a_name_that_could_not_be_reserved_is_not_taken() {
+    let failing = |spec: Spec<Brand>, _| spec.given_store_fault(At::Reserve, Fault::FailBefore);
+    (0..10)
+        .fold(aggregate_spec(), failing)
         .when(create("Contoso"))
         .then_failed("STORE_UNAVAILABLE")
         .then_holds_exactly([]);

@@ -5,24 +5,29 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  eshop-catalog                                   import the bundled brand names into ./catalog.db
-  eshop-catalog --db shop.db import names.tsv     import a file of your own
-  eshop-catalog create 'Contoso'                  prints the new brand's id, say contoso-5e8d0c1f2a3b
-  eshop-catalog rename contoso-5e8d0c1f2a3b 'Contoso Ltd'
-  eshop-catalog holder ' CONTOSO LTD '            who has the name, whatever its case and outer spaces
-  eshop-catalog retire contoso-5e8d0c1f2a3b       gives the name up ..
-  eshop-catalog delete contoso-5e8d0c1f2a3b       .. for a deleted brand keeps the name that it has
-  eshop-catalog --category --tenant acme list     the categories of another tenant
+  Import the bundled brand names into ./catalog.db, or a file of your own:
+    eshop-catalog
+    eshop-catalog --db shop.db import names.tsv
+  Create a brand, which prints its id, and give it another name:
+    eshop-catalog create Contoso
+    eshop-catalog rename contoso-5e8d0c1f2a3b 'Contoso Ltd'
+  Who has a name, whatever its case and outer spaces?
+    eshop-catalog holder ' CONTOSO LTD '
+  Free the name, then delete; a deleted brand keeps the name that it has:
+    eshop-catalog retire contoso-5e8d0c1f2a3b
+    eshop-catalog delete contoso-5e8d0c1f2a3b
+  The categories of another tenant, as JSON:
+    eshop-catalog --category --tenant acme --json list
 
 Exit codes:
-  0  done (an import too, when names were rejected: it lists them)
-  1  refused by a rule: NAME_TAKEN, BLANK_NAME, ALREADY_EXISTS, DELETED
-  2  wrong usage: an unknown option, an id or a name that can't be one
-  3  not found: no such brand or category, or nobody has the name
-  4  trouble with the catalog's file, or with the file to import
-  5  imported, but for lines that are no names
-  6  try again: nothing is wrong with the command, and sending it again may succeed
-  7  a bug in this program
+  0    done; an import too when names were rejected, for it lists them
+  1    refused: NAME_TAKEN, BLANK_NAME, ALREADY_EXISTS, DELETED
+  2    wrong usage: an unknown option, an id or a name that can't be one
+  3    not found: no such brand or category, or nobody has the name
+  4    trouble with the catalog's file, or with the file to import
+  5    imported, but for lines that are no names
+  6    try again: nothing is wrong with the command
+  7    a bug in this program
   130  interrupted";
 
 /// Brands and categories of a shop, whose names stay unique.
@@ -42,7 +47,7 @@ pub(crate) struct Cli {
 /// The options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The catalog's file, an `SQLite` database; `import` and `create` make it when there is none.
+    /// The catalog's file, an SQLite database; `import` and `create` make it when there is none.
     #[arg(long, global = true, value_name = "FILE", env = "ESHOP_CATALOG_DB", default_value = "catalog.db")]
     pub(crate) db: PathBuf,
     /// Whose brands and categories: each tenant has names of its own.

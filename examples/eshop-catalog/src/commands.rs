@@ -102,7 +102,7 @@ async fn list<T: Item>(session: &Session) -> Result<(), Failure> {
     let count = |is: fn(&Listed<T>) -> bool| items.iter().filter(|(_, item)| is(item)).count();
     let (retired, deleted) = (count(|item| item.state.is_retired()), count(|item| item.deleted));
     let (total, commits) = (items.len(), listing.commits);
-    let _ = write!(text, "{total} {}, of them {retired} retired, {deleted} deleted; {commits} commits", T::PLURAL);
+    let _ = write!(text, "{}: {total}, of them {retired} retired, {deleted} deleted; commits: {commits}", T::PLURAL);
     let json = json!({
         "type": T::NAME,
         "tenant": session.tenant,
@@ -121,7 +121,8 @@ async fn holder<T: Item>(session: &Session, name: &str) -> Result<Exit, Failure>
         return Ok(Exit::NotFound);
     };
     let expires_at = holding.expires_at.map(|at| at.to_string());
-    let json = json!({ "key": key, "holder": { "type": T::NAME, "id": holding.holder.id }, "pending_until": expires_at });
+    let json =
+        json!({ "key": key, "holder": { "type": T::NAME, "id": holding.holder.id }, "pending_until": expires_at });
     let pending = expires_at.map(|at| format!(" (pending until {at})")).unwrap_or_default();
     session.output.answer(format_args!("{} {}{pending}", T::NAME, holding.holder.id), &json)?;
     Ok(Exit::Done)

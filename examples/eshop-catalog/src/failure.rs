@@ -65,13 +65,23 @@ impl From<&Error> for Failure {
                 Self::new(exit, rejection.code().as_str(), rejection.message())
             }
             Error::Failed { source, .. } => Self::new(Exit::Bug, error.code(), format!("{error}: {source}")),
-            _ => Self::new(exit(error), error.code(), error.to_string()),
+            _ => Self::new(exit(error), error.code(), message(error)),
         };
         match next(error) {
             Some(next) => failure.next(next),
             None => failure,
         }
     }
+}
+
+fn message(error: &Error) -> String {
+    let (stream, what) = match error {
+        Error::NotFound { stream } => (stream, "does not exist"),
+        Error::AlreadyExists { stream } => (stream, "exists already"),
+        Error::Deleted { stream } => (stream, "is deleted"),
+        _ => return error.to_string(),
+    };
+    format!("the {} {:?} of tenant {:?} {what}", stream.aggregate.name, stream.id, stream.tenant)
 }
 
 fn exit(error: &Error) -> Exit {
@@ -93,9 +103,13 @@ fn next(error: &Error) -> Option<&'static str> {
         Error::Rejected(rejection) if rejection.code() == eshop_catalog::names::NAME_TAKEN => {
             "`holder NAME` says who has it; `rename` or `retire` that one to free the name."
         }
-        Error::NotFound { .. } => "`list` shows the ids that there are; did you mean another `--tenant` or `--category`?",
+        Error::NotFound { .. } => {
+            "`list` shows the ids that there are; did you mean another `--tenant` or `--category`?"
+        }
         Error::AlreadyExists { .. } => "Take another `--id`, or none: one is made then.",
         Error::Deleted { .. } => "`restore ID` takes the delete back.",
+        Error::InvalidKey(_) => "Nothing was changed. Give it a shorter name, without control characters.",
+        Error::RequestIdReused { .. } => "Nothing was changed. Take another `--request-id`.",
         Error::Undecodable { .. } => {
             "The file was written by a newer version of this program, or changed by hand. Nothing was changed now."
         }
@@ -123,7 +137,11 @@ impl From<BuildError> for Failure {
             "STORE_UNAVAILABLE" | "OVERLOADED" => Exit::TryAgain,
             _ => Exit::File,
         };
-        Self::new(exit, error.code(), error.to_string())
+        let message = match error.problems() {
+            [problem] => problem.clone(),
+            _ => error.to_string(),
+        };
+        Self::new(exit, error.code(), message)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::ids::{imported_id, request_id};
 use crate::item::Item;
 use crate::lines::Line;
 use freehold::limits::PENDING_DEFAULT;
-use freehold::{AggregateId, Domain, Error, Outcome, Text};
+use freehold::{AggregateId, Domain, Error, InvalidKey, Outcome, Text};
 use std::collections::HashMap;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -100,9 +100,14 @@ pub async fn import<T: Item>(
             under_way.spawn(import_name::<T>(domain.clone(), tenant.clone(), lines));
         }
         let Some(done) = under_way.join_next().await else { break };
-        // A panic in a handler is an error of its command, so this one is ours.
-        let answers = done.unwrap_or_else(|failure| std::panic::resume_unwind(failure.into_panic()))?;
-        answers.into_iter().for_each(|(line, answer)| report.add(line, answer));
+        let answers = match done {
+            Ok(answers) => answers?,
+            // A panic in a handler is an error of its command, so this one is ours.
+            Err(failure) => std::panic::resume_unwind(failure.into_panic()),
+        };
+        for (line, answer) in answers {
+            report.add(line, answer);
+        }
         progress(report);
     }
     report.rejected.sort_by_key(|refused| refused.line.number);
@@ -111,7 +116,7 @@ pub async fn import<T: Item>(
 }
 
 /// The lines of each name, in the order of the file; the names in the order in which they occur first.
-fn by_name<T: Item>(lines: Vec<Line>) -> Result<Vec<Vec<Line>>, Error> {
+fn by_name<T: Item>(lines: Vec<Line>) -> Result<Vec<Vec<Line>>, InvalidKey> {
     let mut places: HashMap<Text, usize> = HashMap::new();
     let mut names: Vec<Vec<Line>> = Vec::new();
     for line in lines {
@@ -124,11 +129,7 @@ fn by_name<T: Item>(lines: Vec<Line>) -> Result<Vec<Vec<Line>>, Error> {
     Ok(names)
 }
 
-async fn import_name<T: Item>(
-    domain: Domain,
-    tenant: Text,
-    lines: Vec<Line>,
-) -> Result<Vec<(Line, Answer)>, Error> {
+async fn import_name<T: Item>(domain: Domain, tenant: Text, lines: Vec<Line>) -> Result<Vec<(Line, Answer)>, Error> {
     let mut answers = Vec::with_capacity(lines.len());
     for line in lines {
         let answer = match create::<T>(&domain, &tenant, &line).await {

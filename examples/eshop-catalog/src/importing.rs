@@ -62,7 +62,7 @@ pub(crate) async fn run<T: Item>(session: &Session, source: Source) -> Result<Ex
     let mut progress = Progress::new(output, lines.len());
     let ended = tokio::select! {
         ended = import::<T>(&session.domain, tenant, lines, &mut report, |report| progress.show(report)) => Some(ended),
-        _ = tokio::signal::ctrl_c() => None,
+        Ok(()) = tokio::signal::ctrl_c() => None,
     };
     progress.clear();
     let told = Told { report: &report, bad: &bad, source: &source.name };

@@ -2,7 +2,7 @@
 
 use crate::item::Item;
 use freehold::store::{CommitKind, CommitRecord};
-use freehold::{AggregateType, Domain, Error, EventSet, Text};
+use freehold::{AggregateType, CodecError, Domain, Error, EventSet, Text};
 use std::collections::BTreeMap;
 
 /// How many commits are read at a time.
@@ -47,13 +47,17 @@ impl<T: Item> Listing<T> {
             let commits = domain.commits(self.position, BATCH).await?;
             let Some(last) = commits.last() else { return Ok(()) };
             for commit in &commits {
-                self.apply(commit)?;
+                let undecodable = |problem: CodecError| Error::Undecodable {
+                    stream: commit.stream.clone(),
+                    problem: problem.to_string(),
+                };
+                self.apply(commit).map_err(undecodable)?;
             }
             self.position = last.position;
         }
     }
 
-    fn apply(&mut self, commit: &CommitRecord) -> Result<(), Error> {
+    fn apply(&mut self, commit: &CommitRecord) -> Result<(), CodecError> {
         if commit.stream.tenant != self.tenant || commit.stream.aggregate != AggregateType::of::<T>() {
             return Ok(());
         }
@@ -67,13 +71,7 @@ impl<T: Item> Listing<T> {
             match event.name.as_str() {
                 "$deleted" => item.deleted = true,
                 "$restored" => item.deleted = false,
-                _ => {
-                    let event = T::Event::decode(event).map_err(|problem| Error::Undecodable {
-                        stream: commit.stream.clone(),
-                        problem: problem.to_string(),
-                    })?;
-                    item.state.evolve(&event);
-                }
+                _ => item.state.evolve(&T::Event::decode(event)?),
             }
         }
         Ok(())

@@ -16,11 +16,7 @@ pub const BLANK_NAME: RejectionCode = RejectionCode::new("BLANK_NAME");
 pub const NAME_TAKEN: RejectionCode = RejectionCode::new("NAME_TAKEN");
 
 /// Takes `name`, and returns its spelling. Rejects a blank one, or one that another holds.
-pub(crate) async fn take(
-    namespace: Namespace,
-    name: &str,
-    scope: &mut DecideScope<'_>,
-) -> Result<String, DecideError> {
+pub(crate) async fn take(namespace: Namespace, name: &str, scope: &mut DecideScope<'_>) -> Result<String, DecideError> {
     let name = name.trim();
     let noun = scope.stream().aggregate.name.clone();
     if name.is_empty() {

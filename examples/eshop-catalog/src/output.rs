@@ -28,7 +28,8 @@ impl Output {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             Err(error) => {
                 let message = format!("the answer can't be written to the standard output: {error}");
-                Err(Failure::new(Exit::File, "OUTPUT", message).next("What was to be changed in the catalog is changed."))
+                Err(Failure::new(Exit::File, "OUTPUT", message)
+                    .next("What was to be changed in the catalog is changed."))
             }
             Ok(()) => Ok(()),
         }

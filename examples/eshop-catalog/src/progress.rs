@@ -18,12 +18,12 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(output: Output, names: usize) -> Self {
-        let style = "{wide_bar} {human_pos} of {human_len} names, {per_sec:.0}";
+        let style = "{wide_bar} {human_pos} of {human_len} names";
         let bar = (output == Output::People && stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::new(names as u64).with_style(style)
         });
-        Self { bar, output, next: 0 }
+        Self { bar, output, next: names.div_ceil(LINES) }
     }
 
     pub(crate) fn show(&mut self, report: &Report) {
@@ -32,7 +32,7 @@ impl Progress {
             bar.set_position(settled as u64);
         } else if settled >= self.next {
             self.output.note(format_args!("{settled} of {} names", report.names));
-            self.next = settled + report.names.div_ceil(LINES);
+            self.next += report.names.div_ceil(LINES);
         }
     }
 

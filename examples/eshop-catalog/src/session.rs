@@ -3,7 +3,8 @@
 use crate::cli::Options;
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
-use freehold::{Domain, SqliteStore};
+use eshop_catalog::Brand;
+use freehold::{AggregateId, Domain, SqliteStore};
 
 /// An open catalog.
 #[derive(Debug)]
@@ -17,8 +18,10 @@ pub(crate) struct Session {
 impl Session {
     /// Opens the catalog's file; `create` says whether to make one when there is none.
     pub(crate) async fn open(options: &Options, create: bool) -> Result<Self, Failure> {
+        // A tenant that can't be one is told before a file is made for it.
+        AggregateId::<Brand>::new("any")?.tenant(&*options.tenant)?;
         let path = &options.db;
-        if !create && !path.exists() {
+        if !create && path.metadata().map_or(true, |file| file.len() == 0) {
             let failure = Failure::new(Exit::File, "NO_CATALOG", format!("there is no catalog at {}", path.display()));
             return Err(failure.next("Correct `--db`, or make one: `import` and `create` do."));
         }

@@ -29,7 +29,7 @@ use std::time::Duration;
 
 /// A running domain: its aggregates, namespaces and services, on one store. Cheap to clone.
 ///
-/// ```
+/// ```standalone_crate
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/brand.rs"));
 /// use freehold::MemoryStore;
 ///

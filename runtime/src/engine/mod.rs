@@ -215,6 +215,7 @@ async fn decide<A: Decide<C>, C: Command>(
             Kind::Rejected(rejection) => Error::Rejected(rejection),
             Kind::Failed(source) => Error::Failed { command: A::COMMAND, stream, source },
             Kind::InvalidKey(error) => Error::InvalidKey(error),
+            Kind::InvalidId(error) => Error::InvalidId(error),
             Kind::Misconfigured(problem) => Error::Misconfigured(problem),
             Kind::Store(failure) => failure.0.into(),
             Kind::Wait => Error::Misconfigured("a handler returned the error of another command's scope".into()),

@@ -5,18 +5,18 @@ use freehold::{
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Counter {
-    count: u64,
+pub struct Counter {
+    pub count: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Increase {
-    by: u64,
+pub struct Increase {
+    pub by: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Increased {
-    by: u64,
+pub struct Increased {
+    pub by: u64,
 }
 
 impl Event for Increased {
@@ -24,7 +24,7 @@ impl Event for Increased {
 }
 
 #[derive(Debug)]
-enum CounterEvent {
+pub enum CounterEvent {
     Increased(Increased),
 }
 

@@ -4,7 +4,7 @@
 //! global position that must become visible in order. Every call does its work before it returns, so no reply is ever
 //! waited for, and no future that is dropped can leave anything half done.
 
-use super::rekeying::RekeyPlan;
+use super::rekeying::{RekeyPlan, key_changes};
 use super::{
     Append, AppendReply, Check, Checked, CommitKind, CommitRecord, GiveUp, KeyClaim, Load, LoadedStream,
     NamespaceRecord, Refusal, Registered, Rekey, RekeyReply, RequestKey, Reserve, ReserveReply, Settle, Settled,
@@ -174,7 +174,7 @@ impl Data {
                     let (_, epoch) = self.namespaces.entry(id(&namespace)).or_insert((namespace, 1));
                     Registered::AsGiven { epoch: *epoch }
                 }
-                None => Registered::AsGiven { epoch: self.namespaces.get(&id(&namespace)).map_or(0, |(_, epoch)| *epoch) },
+                None => Registered::AsGiven { epoch: self.namespaces.get(&id(&namespace)).map_or(1, |(_, epoch)| *epoch) },
             });
         }
         answers
@@ -318,6 +318,10 @@ impl Data {
 
     fn rekey(&mut self, rekey: &Rekey, now: Timestamp) -> RekeyReply {
         let NamespaceRecord { context, name, .. } = &rekey.namespace;
+        // Another process did it already: raising the epoch again would lock that one out.
+        if self.namespaces.get(&(context.clone(), name.clone())).is_some_and(|(recorded, _)| *recorded == rekey.namespace) {
+            return RekeyReply::Done { moved: 0 };
+        }
         let is_of = |key: &KeyId| key.context == *context && key.namespace == *name;
         let held = self.keys.iter().filter(|(key, record)| is_of(key) && record.is_confirmed());
         let mut held: Vec<_> = held.map(|(key, record)| (key.clone(), record.holder.clone())).collect();
@@ -331,18 +335,17 @@ impl Data {
         (*record, *epoch) = (rekey.namespace.clone(), *epoch + 1);
         // The attempts of pending keys were built with the old epoch and can't commit.
         self.keys.retain(|key, record| !is_of(key) || record.is_confirmed());
-        let moved = plan.moved();
-        for (holder, moves) in plan.moves {
+        plan.freed.iter().for_each(|old| drop(self.keys.remove(old)));
+        for (holder, changes) in plan.commits {
             let token = (rekey.tokens)();
-            let commit = rekey_commit(rekey, holder.clone(), RekeyPlan::key_changes(&moves), token, now);
+            let commit = rekey_commit(rekey, holder.clone(), key_changes(&changes), token, now);
             let position = self.write(commit).position;
-            moves.iter().for_each(|(old, _)| drop(self.keys.remove(old)));
-            for (_, new) in moves {
+            for (new, _) in changes.into_iter().filter(|(_, taken)| *taken) {
                 let state = RecordState::Confirmed(position);
-                self.keys.entry(new).or_insert(Record { holder: holder.clone(), state });
+                self.keys.insert(new, Record { holder: holder.clone(), state });
             }
         }
-        RekeyReply::Done { moved }
+        RekeyReply::Done { moved: plan.moved }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The conformance suite: what every store has to pass (S1). Plain functions over a [`Subject`], one test each.
 //!
-//! A store of your own is put to it with [`conformance!`](crate::conformance):
+//! A store of your own is put to it with [`conformance!`](macro@crate::conformance):
 //!
 //! ```no_run
 //! use freehold::MemoryStore;

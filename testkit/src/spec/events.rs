@@ -28,6 +28,11 @@ impl Shown {
         Self { name: short_name::<C>(), version: 0, data: Node::parse(json) }
     }
 
+    /// Whether two are equal but for the order in lists.
+    pub(super) fn is_alike(&self, other: &Self) -> bool {
+        (&self.name, self.version) == (&other.name, other.version) && self.data.is_alike(&other.data)
+    }
+
     pub(super) fn show(&self, full: bool) -> String {
         self.data.show_named(&self.name, full)
     }

@@ -60,6 +60,28 @@ impl Node {
         }
     }
 
+    /// Whether two values are equal but for the order in lists: a set is written as a list, in an order of its own.
+    pub(super) fn is_alike(&self, other: &Self) -> bool {
+        self == other || self.unordered() == other.unordered()
+    }
+
+    fn unordered(&self) -> String {
+        match self {
+            Self::Scalar(_) | Self::Text(_) => self.show(true),
+            Self::List(parts) => {
+                let mut parts: Vec<String> = parts.iter().map(Self::unordered).collect();
+                parts.sort_unstable();
+                format!("[{}]", parts.join(","))
+            }
+            Self::Object(fields) => {
+                let field = |(name, value): &(String, Self)| format!("{name:?}:{}", value.unordered());
+                let mut fields: Vec<String> = fields.iter().map(field).collect();
+                fields.sort_unstable();
+                format!("{{{}}}", fields.join(","))
+            }
+        }
+    }
+
     /// The value after the name of its type: `Name { .. }`, `Name(..)`, or `Name` alone.
     pub(super) fn show_named(&self, name: &str, full: bool) -> String {
         match self {
@@ -153,6 +175,13 @@ mod tests {
         assert_eq!(one.show_named("Made", false), r#"Made { b: 1, a: [true, null, "x"], "c-d": {} }"#);
         assert!(one == Node::parse(r#"{"c-d":{},"a":[true,null,"x"],"b":1}"#));
         assert!(one != Node::parse(r#"{"c-d":{},"a":[null,true,"x"],"b":1}"#));
+    }
+
+    #[test]
+    fn alike_is_what_differs_in_the_order_of_lists_alone() {
+        let one = Node::parse(r#"{"set": [{"a": 1, "b": 2}, "x"]}"#);
+        assert!(one.is_alike(&Node::parse(r#"{"set": ["x", {"b": 2, "a": 1}]}"#)));
+        assert!(!one.is_alike(&Node::parse(r#"{"set": ["x", {"b": 1, "a": 2}]}"#)));
     }
 
     #[test]

@@ -184,6 +184,9 @@ macro_rules! events {
 /// ```
 #[macro_export]
 macro_rules! then_event_matches {
+    ($outcome:expr, $index:expr, $($event:ident)::+ $(,)?) => {
+        $crate::then_event_matches!($outcome, $index, $($event)::+ { .. })
+    };
     ($outcome:expr, $index:expr, $($event:ident)::+ { $($fields:tt)* } $(if $guard:expr)? $(,)?) => {
         $outcome.then_event_where(
             $index,

@@ -9,6 +9,8 @@ use freehold::{Aggregate, Apply, EncodedEvent, Error, Event, EventSet, Namespace
 #[expect(clippy::return_self_not_must_use, reason = "nobody goes on after the last line of a spec")]
 impl<A: Aggregate> Outcome<A> {
     /// These events and no others, in this order, whole: compared as the JSON that is stored.
+    ///
+    /// Lists are compared in order; an event with a `HashSet` has none, and is better given a `BTreeSet`.
     #[track_caller]
     pub fn then_events(self, events: impl IntoIterator<Item = A::Event>) -> Self {
         let events: Vec<A::Event> = events.into_iter().collect();

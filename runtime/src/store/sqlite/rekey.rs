@@ -8,7 +8,7 @@ use super::work::Work;
 use crate::ids::{AggregateType, StreamId};
 use crate::reservation::lifecycle::KeyUse;
 use crate::reservation::{KeyId, Record, RecordState};
-use crate::store::rekeying::RekeyPlan;
+use crate::store::rekeying::{RekeyPlan, Takes};
 use crate::store::{
     Append, CommitKind, KeyClaim, NamespaceRecord, Rekey, RekeyCollision, RekeyReply, RequestKey, StoreErrorKind,
 };
@@ -46,22 +46,17 @@ fn change(work: &Work<'_>, rekey: &Rekey) -> Result<Result<u64, Vec<RekeyCollisi
         Ok(plan) => plan,
         Err(collisions) => return Ok(Err(collisions)),
     };
-    // Every old form goes before a new one comes: one holder's new form may be another's old one.
-    for (old, _) in plan.moves.values().flatten() {
+    for old in &plan.freed {
         work.run(DELETE, key_params!(old))?;
     }
-    let moved = plan.moved();
-    for (holder, moves) in plan.moves {
-        let position = write_commit(work, rekey, epoch, &holder, &moves)?;
-        for (_, new) in moves {
-            // A key that the holder has in this form already keeps its commit.
-            if reservations::find(work, &new)?.is_none() {
-                let record = Record { holder: holder.clone(), state: RecordState::Confirmed(position) };
-                reservations::put(work, &new, &record)?;
-            }
+    for (holder, changes) in plan.commits {
+        let position = write_commit(work, rekey, epoch, &holder, &changes)?;
+        for (new, _) in changes.into_iter().filter(|(_, taken)| *taken) {
+            let record = Record { holder: holder.clone(), state: RecordState::Confirmed(position) };
+            reservations::put(work, &new, &record)?;
         }
     }
-    Ok(Ok(moved))
+    Ok(Ok(plan.moved))
 }
 
 fn held(work: &Work<'_>, namespace: &NamespaceRecord) -> Result<Vec<(KeyId, StreamId)>, Trouble> {
@@ -78,18 +73,20 @@ fn held(work: &Work<'_>, namespace: &NamespaceRecord) -> Result<Vec<(KeyId, Stre
     Ok(held)
 }
 
-/// Writes the holder's commit, which records `RekeyPlan::key_changes`, and says at which position.
+/// Writes the holder's commit, and says at which position.
 fn write_commit(
     work: &Work<'_>,
     rekey: &Rekey,
     epoch: u64,
     holder: &StreamId,
-    moves: &[(KeyId, KeyId)],
+    changes: &[(KeyId, Takes)],
 ) -> Result<u64, Trouble> {
     let newest = log::newest(&mut *work.statement(log::NEWEST)?, holder)?;
     let token = (rekey.tokens)();
-    let claim = |key: &KeyId, key_use| KeyClaim { key: key.clone(), epoch, key_use };
-    let claims = moves.iter().flat_map(|(old, new)| [claim(old, KeyUse::Release), claim(new, KeyUse::Take)]);
+    let claim = |(key, taken): &(KeyId, Takes)| {
+        let key_use = if *taken { KeyUse::Take } else { KeyUse::Release };
+        KeyClaim { key: key.clone(), epoch, key_use }
+    };
     let commit = Append {
         stream: holder.clone(),
         expected_version: newest.cast_unsigned(),
@@ -98,7 +95,7 @@ fn write_commit(
         request: RequestKey::of_token(token),
         token,
         events: Vec::new(),
-        keys: claims.collect(),
+        keys: changes.iter().map(claim).collect(),
         metadata: None,
     };
     if log::insert(work, &commit, newest.saturating_add(1))? {

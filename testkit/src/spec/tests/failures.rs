@@ -171,3 +171,10 @@ fn a_failing_assertion_of_the_users_own_is_left_as_it_is() {
         failure(|| drop(contoso().when(rename("Fabrikam")).then_state(|brand| assert!(brand.name.is_empty()))));
     assert_eq!((text.as_str(), place.file.as_str()), ("assertion failed: brand.name.is_empty()", file!()));
 }
+
+#[test]
+fn an_outcome_that_nobody_looked_at_names_its_line() {
+    let (text, _) = failure(|| drop(contoso().when(rename("Fabrikam"))));
+    let place = format!("{}:{}:", file!(), line!() - 1);
+    assert!(text.contains(&place), "{place} in\n{text}");
+}

@@ -2,6 +2,7 @@
 
 use freehold::prelude::*;
 use freehold::{Creates, Decide, EventInfo, Normalizer, Produces};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[namespace]
@@ -21,6 +22,7 @@ pub(super) const NO_DRAFT: RejectionCode = RejectionCode::new("NO_DRAFT");
 pub(super) struct Brand {
     pub(super) name: String,
     pub(super) published: u32,
+    pub(super) tags: HashSet<String>,
     /// Forgotten by snapshots.
     #[serde(skip)]
     drafts: u32,
@@ -45,6 +47,7 @@ events_of_brand! {
     BrandRenamed { name: String }
     BrandDescribed { motto: String, founded: u32, address: Address, colours: Vec<String> }
     BrandStamped { #[serde(skip_deserializing)] by: String }
+    BrandTagged { tags: HashSet<String> }
     DraftSaved {}
     DraftPublished {}
     DraftPrinted {}
@@ -66,6 +69,7 @@ data! {
     Restyle { name: String }
     PublishDraft {}
     PrintDraft {}
+    TagBrand { tags: HashSet<String> }
     PriceBrand {}
     WaitForever {}
     AskRuntime {}
@@ -175,6 +179,11 @@ impl Brand {
     }
 
     #[on_command(creates = "allowed")]
+    fn tag(&self, command: TagBrand) -> BrandTagged {
+        BrandTagged { tags: command.tags }
+    }
+
+    #[on_command(creates = "allowed")]
     fn publish(&self, _: PublishDraft) -> DraftPublished {
         DraftPublished {}
     }
@@ -224,6 +233,11 @@ impl Brand {
 
     #[on_event]
     fn stamped(&mut self, _: &BrandStamped) {}
+
+    #[on_event]
+    fn tagged(&mut self, event: &BrandTagged) {
+        self.tags.clone_from(&event.tags);
+    }
 
     #[on_event]
     fn draft_saved(&mut self, _: &DraftSaved) {

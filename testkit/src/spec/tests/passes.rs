@@ -162,7 +162,15 @@ fn services_tenants_ids_and_time_are_given() {
 fn a_pattern_matches_one_event() {
     let outcome = contoso().when(renamed("Fabrikam"));
     let outcome = then_event_matches!(outcome, 0, BrandRenamed { .. });
+    let outcome = then_event_matches!(outcome, 0, BrandRenamed);
     then_event_matches!(outcome, 0, super::fixture::BrandRenamed { name } if name.starts_with('F')).then_version(2);
+}
+
+#[test]
+fn sets_without_an_order_break_no_law() {
+    let tags = || ["a", "b", "c", "d", "e", "f"].map(String::from).into_iter().collect();
+    let tagged = contoso().when(TagBrand { tags: tags() });
+    tagged.then_state(|brand| assert_eq!(brand.tags.len(), 6)).and_when(renamed("Fabrikam")).then_version(3);
 }
 
 #[test]

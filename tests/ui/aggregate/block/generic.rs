@@ -1,0 +1,20 @@
+use freehold::prelude::*;
+use freehold_tests::catalog::{BrandCreated, CreateBrand};
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Brand<T> {
+    owner: T,
+}
+
+#[aggregate(context = "eshop-catalog")]
+impl<T> Brand<T> {
+    #[on_command(creates)]
+    fn create(&self, command: CreateBrand) -> BrandCreated {
+        BrandCreated { name: command.name }
+    }
+
+    #[on_event]
+    fn created(&mut self, _: &BrandCreated) {}
+}
+
+fn main() {}

@@ -1,0 +1,22 @@
+use freehold::prelude::*;
+use freehold_tests::catalog::CreateBrand;
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Brand {}
+
+#[aggregate(context = "eshop-catalog")]
+impl Brand {
+    #[on_command(creates)]
+    fn create(&self, command: CreateBrand) -> BrandEvent {
+        BrandEvent { name: command.name }
+    }
+
+    #[on_event]
+    fn created(&mut self, _: &BrandEvent) {}}
+
+#[derive(Event, Serialize, Deserialize)]
+struct BrandEvent {
+    name: String,
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use freehold::prelude::*;
+
+#[derive(Event, Serialize, Deserialize)]
+#[event(name = "$created")]
+struct BrandCreated {}
+
+
+fn main() {}

@@ -1,0 +1,8 @@
+use freehold::prelude::*;
+
+#[derive(Event, Serialize, Deserialize)]
+#[event(version = 0)]
+struct BrandCreated {}
+
+
+fn main() {}

@@ -1,0 +1,9 @@
+use freehold::prelude::*;
+
+#[derive(Event, Serialize, Deserialize)]
+struct BrandCreated<T> {
+    owner: T,
+}
+
+
+fn main() {}

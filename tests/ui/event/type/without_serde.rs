@@ -1,0 +1,7 @@
+use freehold::prelude::*;
+
+#[derive(Event)]
+struct BrandCreated {}
+
+
+fn main() {}

@@ -1,0 +1,6 @@
+use freehold::prelude::*;
+
+#[namespace]
+static BRAND_NAMES: Namespace = Namespace::new("eshop-catalog.brand-name");
+
+fn main() {}

@@ -1,0 +1,6 @@
+use freehold::prelude::*;
+
+#[namespace]
+const _: Namespace = Namespace::new("eshop-catalog.brand-name");
+
+fn main() {}

@@ -1,0 +1,6 @@
+use freehold::prelude::*;
+
+#[namespace]
+const BRAND_NAMES: Namespace = Namespace::new("");
+
+fn main() {}

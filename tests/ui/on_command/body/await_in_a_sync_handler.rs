@@ -1,0 +1,21 @@
+use freehold::prelude::*;
+use freehold_tests::catalog::{BrandCreated, CreateBrand};
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Brand {}
+
+#[aggregate(context = "eshop-catalog")]
+impl Brand {
+    #[on_command(creates, produces = [BrandCreated])]
+    fn create(&self, command: CreateBrand, scope: &mut DecideScope<'_>) -> Result<Decision, DecideError> {
+        scope.reserve(NAMES, &command.name).await?.or_reject("TAKEN", "taken")?;
+        Ok(Decision::event(BrandCreated { name: command.name }))
+    }
+
+    #[on_event]
+    fn created(&mut self, _: &BrandCreated) {}
+}
+
+const NAMES: Namespace = Namespace::new("eshop-catalog.brand-name");
+
+fn main() {}

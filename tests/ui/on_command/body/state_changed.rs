@@ -1,0 +1,21 @@
+use freehold::prelude::*;
+use freehold_tests::catalog::{BrandCreated, CreateBrand};
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Brand {
+    name: String,
+}
+
+#[aggregate(context = "eshop-catalog")]
+impl Brand {
+    #[on_command(creates)]
+    fn create(&self, command: CreateBrand) -> BrandCreated {
+        self.name = command.name.clone();
+        BrandCreated { name: command.name }
+    }
+
+    #[on_event]
+    fn created(&mut self, _: &BrandCreated) {}
+}
+
+fn main() {}

@@ -1,0 +1,23 @@
+use freehold::prelude::*;
+use freehold_tests::catalog::BrandCreated;
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Brand {}
+
+#[aggregate(context = "eshop-catalog")]
+impl Brand {
+    #[on_command(creates)]
+    fn create(&self, _: Create<'_>) -> BrandCreated {
+        BrandCreated { name: String::new() }
+    }
+
+    #[on_event]
+    fn created(&mut self, _: &BrandCreated) {}
+}
+
+#[derive(Serialize, Deserialize)]
+struct Create<'a> {
+    name: &'a str,
+}
+
+fn main() {}

@@ -1,0 +1,20 @@
+use freehold::prelude::*;
+use freehold_tests::catalog::BrandCreated;
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Brand {}
+
+#[aggregate(context = "eshop-catalog")]
+impl Brand {
+    #[on_command(creates)]
+    fn create(&self, _: Create) -> BrandCreated {
+        BrandCreated { name: String::new() }
+    }
+
+    #[on_event]
+    fn created(&mut self, _: &BrandCreated) {}
+}
+
+struct Create {}
+
+fn main() {}

@@ -1,0 +1,18 @@
+use freehold::prelude::*;
+use freehold_tests::catalog::{BrandCreated, CreateBrand};
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Brand {}
+
+#[aggregate(context = "eshop-catalog")]
+impl Brand {
+    #[on_command(creates)]
+    fn create(&self, _: CreateBrand, _: usize) -> BrandCreated {
+        BrandCreated { name: String::new() }
+    }
+
+    #[on_event]
+    fn created(&mut self, _: &BrandCreated) {}
+}
+
+fn main() {}

@@ -1,0 +1,22 @@
+use freehold::prelude::*;
+use freehold_tests::catalog::{BrandCreated, BrandRenamed, CreateBrand};
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Brand {}
+
+#[aggregate(context = "eshop-catalog")]
+impl Brand {
+    #[on_command(creates, produces = [BrandCreated])]
+    fn create(&self, command: CreateBrand) -> Decision {
+        let name = command.name;
+        Decision::event(BrandCreated { name: name.clone() }).and(BrandRenamed { name })
+    }
+
+    #[on_event]
+    fn renamed(&mut self, _: &BrandRenamed) {}
+
+    #[on_event]
+    fn created(&mut self, _: &BrandCreated) {}
+}
+
+fn main() {}

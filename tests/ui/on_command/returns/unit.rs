@@ -1,0 +1,19 @@
+use freehold::prelude::*;
+use freehold_tests::catalog::{BrandCreated, CreateBrand};
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Brand {}
+
+#[aggregate(context = "eshop-catalog")]
+impl Brand {
+    #[on_command(creates)]
+    fn create(&self, command: CreateBrand) -> Result<(), DecideError> {
+        drop(command);
+        Ok(())
+    }
+
+    #[on_event]
+    fn created(&mut self, _: &BrandCreated) {}
+}
+
+fn main() {}

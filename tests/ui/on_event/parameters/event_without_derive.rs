@@ -1,0 +1,14 @@
+use freehold::prelude::*;
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Brand {}
+
+#[aggregate(context = "eshop-catalog")]
+impl Brand {
+    #[on_event]
+    fn created(&mut self, _: &Created) {}}
+
+#[derive(Serialize, Deserialize)]
+struct Created {}
+
+fn main() {}
