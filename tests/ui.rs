@@ -10,27 +10,21 @@ use std::path::{Path, PathBuf};
 #[test]
 fn ui() {
     let cases = trybuild::TestCases::new();
-    for path in rust_files(Path::new("ui")) {
-        if path.parent().is_some_and(|folder| folder.ends_with("pass")) {
-            cases.pass(path);
-        } else {
-            cases.compile_fail(path);
+    for folder in entries(Path::new("ui")).into_iter().filter(|path| path.is_dir()).flat_map(|path| entries(&path)) {
+        for path in entries(&folder).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+            if folder.ends_with("pass") {
+                cases.pass(path);
+            } else {
+                cases.compile_fail(path);
+            }
         }
     }
 }
 
-/// The `.rs` files in `folder` and below, in order.
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+/// What is in `folder`, in order.
+fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder");
-    let mut entries: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    entries.sort();
-    let mut files = Vec::new();
-    for entry in entries {
-        if entry.is_dir() {
-            files.extend(rust_files(&entry));
-        } else if entry.extension().is_some_and(|extension| extension == "rs") {
-            files.push(entry);
-        }
-    }
-    files
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths
 }

@@ -1,7 +1,5 @@
 //! What the tests share: subjects of every store. No test.
 
-pub mod catalog;
-
 use freehold::{MemoryStore, SqliteStore};
 use freehold_testkit::ManualClock;
 use freehold_testkit::conformance::Subject;

@@ -32,9 +32,7 @@ pub(crate) async fn run<T: Item>(
         Some(Command::Retire(Target { id, request })) => {
             change::<T, _>(session, &id, request, T::retire(), "retired: its name is free").await
         }
-        Some(Command::Delete(Target { id, request })) => {
-            change::<T, _>(session, &id, request, Delete {}, "deleted").await
-        }
+        Some(Command::Delete(Target { id, request })) => delete::<T>(session, &id, request).await,
         Some(Command::Restore(Target { id, request })) => {
             change::<T, _>(session, &id, request, Restore {}, "restored").await
         }
@@ -72,8 +70,12 @@ async fn change<T: Item + Decide<C>, C: freehold::Command>(
         "outcome": outcome_name,
         "request_id": outcome.request_id().as_str(),
     });
-    session.output.answer(format_args!("{noun} {id} {done}"), &json)?;
-    if done == "deleted" && !session.domain.load(outcome.id()).await?.is_retired() {
+    session.output.answer(format_args!("{noun} {id} {done}"), &json)
+}
+
+async fn delete<T: Item>(session: &Session, id: &str, request: Request) -> Result<(), Failure> {
+    change::<T, _>(session, id, request, Delete {}, "deleted").await?;
+    if !session.domain.load(&aggregate::<T>(session, id)?).await?.is_retired() {
         session.output.note("It keeps its name, so that `restore` can't fail. To free it: restore, retire, delete.");
     }
     Ok(())

@@ -1,5 +1,6 @@
-use freehold::prelude::*;
-use freehold_tests::catalog::{BrandCreated, CreateBrand};
+#[path = "../../catalog.rs"]
+mod catalog;
+use catalog::*;
 
 #[derive(Clone, Default)]
 struct Brand {}

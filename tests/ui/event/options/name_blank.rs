@@ -4,5 +4,4 @@ use freehold::prelude::*;
 #[event(name = "")]
 struct BrandCreated {}
 
-
 fn main() {}

@@ -4,5 +4,4 @@ use freehold::prelude::*;
 #[event(name = "$created")]
 struct BrandCreated {}
 
-
 fn main() {}

@@ -4,5 +4,4 @@ use freehold::prelude::*;
 #[event(nmae = "brand-created")]
 struct BrandCreated {}
 
-
 fn main() {}

@@ -4,7 +4,6 @@ use freehold::prelude::*;
 #[event(version = 2, upcasters = [from_v1])]
 struct BrandCreated {}
 
-
 fn from_v1(event: freehold::json::Value) -> freehold::json::Value {
     event
 }

@@ -4,7 +4,6 @@ use freehold::prelude::*;
 #[event(version = 3, upcasters = [from_v1])]
 struct BrandCreated {}
 
-
 fn from_v1(event: freehold::json::Value) -> Result<freehold::json::Value, freehold::UpcastError> {
     Ok(event)
 }

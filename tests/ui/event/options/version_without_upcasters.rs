@@ -4,5 +4,4 @@ use freehold::prelude::*;
 #[event(version = 2)]
 struct BrandCreated {}
 
-
 fn main() {}

@@ -4,5 +4,4 @@ use freehold::prelude::*;
 #[event(version = 0)]
 struct BrandCreated {}
 
-
 fn main() {}

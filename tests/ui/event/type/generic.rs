@@ -5,5 +5,4 @@ struct BrandCreated<T> {
     owner: T,
 }
 
-
 fn main() {}

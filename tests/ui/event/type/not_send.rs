@@ -6,5 +6,4 @@ struct BrandCreated {
     owner: std::rc::Rc<String>,
 }
 
-
 fn main() {}

@@ -6,5 +6,4 @@ struct BrandCreated {
     name: String,
 }
 
-
 fn main() {}

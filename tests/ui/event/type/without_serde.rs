@@ -3,5 +3,4 @@ use freehold::prelude::*;
 #[derive(Event)]
 struct BrandCreated {}
 
-
 fn main() {}

@@ -1,10 +1,6 @@
-use freehold::prelude::*;
-use freehold_tests::catalog::{BrandCreated, CreateBrand};
-
-#[derive(Clone, Default, Serialize, Deserialize)]
-struct Brand {
-    name: String,
-}
+#[path = "../../catalog.rs"]
+mod catalog;
+use catalog::*;
 
 #[aggregate(context = "eshop-catalog")]
 impl Brand {

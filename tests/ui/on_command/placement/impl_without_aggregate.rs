@@ -1,5 +1,7 @@
+#[path = "../../catalog.rs"]
+mod catalog;
+use catalog::*;
 use freehold::on_command;
-use freehold_tests::catalog::{BrandCreated, CreateBrand};
 
 struct Brand {}
 

@@ -1,8 +1,6 @@
-use freehold::prelude::*;
-use freehold_tests::catalog::CreateBrand;
-
-#[derive(Clone, Default, Serialize, Deserialize)]
-struct Brand {}
+#[path = "../../catalog.rs"]
+mod catalog;
+use catalog::*;
 
 #[aggregate(context = "eshop-catalog")]
 impl Brand {
@@ -12,7 +10,8 @@ impl Brand {
     }
 
     #[on_event]
-    fn created(&mut self, _: &Created) {}}
+    fn created(&mut self, _: &Created) {}
+}
 
 #[derive(Serialize, Deserialize)]
 struct Created {

@@ -1,8 +1,6 @@
-use freehold::prelude::*;
-use freehold_tests::catalog::BrandCreated;
-
-#[derive(Clone, Default, Serialize, Deserialize)]
-struct Brand {}
+#[path = "../../catalog.rs"]
+mod catalog;
+use catalog::*;
 
 #[aggregate(context = "eshop-catalog")]
 impl Brand {

@@ -1,11 +1,11 @@
-use freehold::prelude::*;
-
-#[derive(Clone, Default, Serialize, Deserialize)]
-struct Brand {}
+#[path = "../../catalog.rs"]
+mod catalog;
+use catalog::*;
 
 #[aggregate(context = "eshop-catalog")]
 impl Brand {
     #[on_event]
-    fn created(&mut self) {}}
+    fn created(&mut self) {}
+}
 
 fn main() {}

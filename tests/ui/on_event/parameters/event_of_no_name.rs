@@ -1,12 +1,11 @@
-use freehold::prelude::*;
-use freehold_tests::catalog::BrandCreated;
-
-#[derive(Clone, Default, Serialize, Deserialize)]
-struct Brand {}
+#[path = "../../catalog.rs"]
+mod catalog;
+use catalog::*;
 
 #[aggregate(context = "eshop-catalog")]
 impl Brand {
     #[on_event]
-    fn created(&mut self, _: &(BrandCreated, BrandCreated)) {}}
+    fn created(&mut self, _: &(BrandCreated, BrandCreated)) {}
+}
 
 fn main() {}

@@ -1,12 +1,12 @@
-use freehold::prelude::*;
-
-#[derive(Clone, Default, Serialize, Deserialize)]
-struct Brand {}
+#[path = "../../catalog.rs"]
+mod catalog;
+use catalog::*;
 
 #[aggregate(context = "eshop-catalog")]
 impl Brand {
     #[on_event]
-    fn created(&mut self, _: &Created) {}}
+    fn created(&mut self, _: &Created) {}
+}
 
 #[derive(Serialize, Deserialize)]
 struct Created {}

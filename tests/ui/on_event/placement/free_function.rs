@@ -1,5 +1,7 @@
+#[path = "../../catalog.rs"]
+mod catalog;
+use catalog::*;
 use freehold::on_event;
-use freehold_tests::catalog::BrandCreated;
 
 #[on_event]
 fn created(_: &BrandCreated) {}

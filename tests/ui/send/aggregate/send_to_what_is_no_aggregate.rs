@@ -1,8 +1,6 @@
-use freehold::prelude::*;
-use freehold_tests::catalog::CreateBrand;
-
-#[derive(Clone, Default, Serialize, Deserialize)]
-struct Brand {}
+#[path = "../../catalog.rs"]
+mod catalog;
+use catalog::*;
 
 async fn call(domain: &Domain, brand: &AggregateId<Brand>) {
     let _ = domain.send(brand, CreateBrand { name: String::new() }).await;

@@ -1,8 +1,6 @@
-use freehold::prelude::*;
-use freehold_tests::catalog::BrandCreated;
-
-#[derive(Clone, Default, Serialize, Deserialize)]
-struct Brand {}
+#[path = "../../catalog.rs"]
+mod catalog;
+use catalog::*;
 
 #[aggregate(context = "eshop-catalog")]
 impl Brand {
@@ -10,10 +8,10 @@ impl Brand {
     fn created(&mut self, _: &BrandCreated) {}
 }
 
-struct CreateBrand {}
+struct Create {}
 
 async fn call(domain: &Domain, brand: &AggregateId<Brand>) {
-    let _ = domain.send(brand, CreateBrand {}).await;
+    let _ = domain.send(brand, Create {}).await;
 }
 
 fn main() {}

@@ -1,7 +1,6 @@
-use freehold::prelude::*;
-
-#[derive(Clone, Default, Serialize, Deserialize)]
-struct Brand {}
+#[path = "../../catalog.rs"]
+mod catalog;
+use catalog::*;
 
 async fn call(domain: &Domain, brand: &AggregateId<Brand>) {
     let _ = domain.load(brand).await;
