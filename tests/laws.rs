@@ -52,7 +52,7 @@ fn is_anothers(record: Option<&Record>, me: &StreamId, now: Timestamp) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// R1, R2, U01: ours exactly when it is not another's; another's live record is never changed.
     #[test]

@@ -49,8 +49,7 @@ impl Timestamp {
 impl std::ops::Add<Duration> for Timestamp {
     type Output = Self;
     fn add(self, duration: Duration) -> Self {
-        let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
-        Self(self.0.saturating_add(millis))
+        i64::try_from(duration.as_millis()).map_or(Self::MAX, |millis| Self(self.0.saturating_add(millis)))
     }
 }
 

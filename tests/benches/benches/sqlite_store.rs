@@ -1,89 +1,21 @@
-//! The SQLite store against a bare loop that writes the same rows with the same schema.
-//!
-//! A command reserves one random key and appends one commit that confirms it. The loop does it in groups of 64: all
-//! pending rows in a transaction that does not wait for the disk, then all commits in one that does. It checks
-//! nothing, decides nothing and answers nobody; its rows are made before the clock starts.
+//! The SQLite store alone, without a domain, against the bare loop of `raw`.
 //!
 //! In the environment: `ROUNDS` (7), `ONLY` (a contestant's name), `DIR` (where the files are), and `HELD` (0), the number
 //! of keys that the store holds before the clock starts.
 
-use freehold::reservation::lifecycle::KeyUse;
-use freehold::reservation::{KeyId, RequestHash};
+use freehold::reservation::RequestHash;
 use freehold::store::sqlite::SqliteStore;
-use freehold::store::{
-    Append, AppendReply, CommitKind, Fingerprint, KeyClaim, NamespaceRecord, RequestKey, Reserve, ReserveKey, Store,
-};
-use freehold::{AggregateType, EncodedEvent, IdSource, RandomIds, RequestId, StreamId, Tenancy, Text, Token};
+use freehold::store::{AppendReply, Reserve, ReserveKey, Store};
+use freehold_benches::raw::{Command, append_of, commands, namespace, run_raw};
 use freehold_benches::{Contestant, setting, stopwatch};
-use rusqlite::{Connection, params};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-const RAW_GROUP: usize = 64;
 const RAW_COMMANDS: u32 = 30_000;
 /// Concurrency, and how many commands it gets.
 const CONCURRENT: [(u32, u32); 3] = [(1, 1_500), (32, 15_000), (128, 30_000)];
-
-/// A command of the benchmark: what is known before it is sent.
-struct Command {
-    stream: StreamId,
-    key: KeyId,
-    token: Token,
-    request: RequestKey,
-    events: Vec<EncodedEvent>,
-}
-
-fn commands(count: u32) -> Vec<Command> {
-    let mut random = fastrand::Rng::new();
-    let mut hex = |digits: usize| (0..digits).map(|_| random.digit(16)).collect::<String>();
-    let aggregate = AggregateType { context: "eshop-catalog".into(), name: "brand".into() };
-    let tenant = Text::from_static("acme");
-    (0..count)
-        .map(|_| {
-            let token = Token::from_u128(RandomIds.next());
-            let request = Token::from_u128(RandomIds.next()).to_string();
-            let name = hex(16);
-            let data = serde_json::value::to_raw_value(&serde_json::json!({ "name": name })).unwrap();
-            Command {
-                stream: StreamId { aggregate: aggregate.clone(), tenant: tenant.clone(), id: hex(24).into() },
-                key: KeyId {
-                    key: name.into(),
-                    namespace: "eshop-catalog.brand-name".into(),
-                    scope: tenant.clone(),
-                    context: aggregate.context.clone(),
-                },
-                token,
-                request: RequestKey { id: RequestId::new(request).unwrap(), fingerprint: Fingerprint([7; 32]) },
-                events: vec![EncodedEvent { name: "BrandCreated".into(), version: 1, data }],
-            }
-        })
-        .collect()
-}
-
-fn namespace() -> NamespaceRecord {
-    NamespaceRecord {
-        context: "eshop-catalog".into(),
-        name: "eshop-catalog.brand-name".into(),
-        tenancy: Tenancy::Tenant,
-        normalizer: "trim-lowercase@1".into(),
-    }
-}
-
-fn append_of(command: &Command) -> Append {
-    Append {
-        stream: command.stream.clone(),
-        expected_version: 0,
-        kind: CommitKind::Command,
-        command: "CreateBrand".into(),
-        request: command.request.clone(),
-        token: command.token,
-        events: command.events.clone(),
-        keys: vec![KeyClaim { key: command.key.clone(), epoch: 1, key_use: KeyUse::Take }],
-        metadata: None,
-    }
-}
 
 async fn send(store: &SqliteStore, command: &Command) {
     let asked = ReserveKey {
@@ -135,110 +67,6 @@ fn run_store(directory: &Path, concurrency: u32, count: u32) -> Duration {
     })
 }
 
-/// The values of a command's rows, as the store writes them.
-struct Rows {
-    fingerprint: String,
-    token: String,
-    events: String,
-    keys: String,
-    leases: String,
-}
-
-fn run_raw(directory: &Path) -> Duration {
-    let commands = commands(RAW_COMMANDS);
-    let rows: Vec<Rows> = commands.iter().map(rows_of).collect();
-    let scratch = tempfile::tempdir_in(directory).unwrap();
-    let path = scratch.path().join("store.db");
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(async {
-        let store = SqliteStore::open(&path).await.unwrap();
-        store.register(vec![namespace()]).await.unwrap();
-        store.close().await.unwrap();
-    });
-    let connection = Connection::open(&path).unwrap();
-    connection.execute_batch("PRAGMA wal_autocheckpoint = 8000; PRAGMA cache_size = -16384").unwrap();
-    let start = stopwatch();
-    for (commands, rows) in commands.chunks(RAW_GROUP).zip(rows.chunks(RAW_GROUP)) {
-        connection.execute_batch("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE").unwrap();
-        pending(&connection, commands, rows);
-        connection.execute_batch("COMMIT; PRAGMA synchronous = FULL; BEGIN IMMEDIATE").unwrap();
-        confirmed(&connection, commands, rows);
-        connection.execute_batch("COMMIT").unwrap();
-    }
-    let took = start.elapsed();
-    let count = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!(count("SELECT count(*) FROM commits"), i64::from(RAW_COMMANDS));
-    assert_eq!(count("SELECT count(*) FROM reservations WHERE position IS NOT NULL"), i64::from(RAW_COMMANDS));
-    took
-}
-
-fn rows_of(command: &Command) -> Rows {
-    Rows {
-        fingerprint: command.request.fingerprint.to_string(),
-        token: command.token.to_string(),
-        events: serde_json::to_string(&command.events).unwrap(),
-        keys: serde_json::to_string(&append_of(command).key_changes()).unwrap(),
-        leases: format!(r#"[{{"token":"{}","expires_at_ms":1700000030000,"request":1}}]"#, command.token),
-    }
-}
-
-fn pending(connection: &Connection, commands: &[Command], rows: &[Rows]) {
-    let mut insert = connection
-        .prepare_cached(
-            "INSERT INTO reservations (key, namespace, scope, context, holder_id, holder_tenant, holder_aggregate,
-                 leases, expires_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1700000030000)",
-        )
-        .unwrap();
-    for (Command { stream, key, .. }, rows) in commands.iter().zip(rows) {
-        insert
-            .execute(params![
-                &*key.key,
-                &*key.namespace,
-                &*key.scope,
-                &*key.context,
-                &*stream.id,
-                &*stream.tenant,
-                &*stream.aggregate.name,
-                rows.leases,
-            ])
-            .unwrap();
-    }
-}
-
-fn confirmed(connection: &Connection, commands: &[Command], rows: &[Rows]) {
-    let mut insert = connection
-        .prepare_cached(
-            "INSERT INTO commits (context, aggregate, tenant, id, version, kind, command, request_id, fingerprint, token,
-                 events, keys, metadata, at_ms)
-             VALUES (?1, ?2, ?3, ?4, 1, 'command', 'CreateBrand', ?5, ?6, ?7, ?8, ?9, NULL, 1700000000000)",
-        )
-        .unwrap();
-    let mut update = connection
-        .prepare_cached(
-            "UPDATE reservations SET position = ?5, leases = NULL, expires_at_ms = NULL
-             WHERE key = ?1 AND namespace = ?2 AND scope = ?3 AND context = ?4",
-        )
-        .unwrap();
-    for (Command { stream, key, request, .. }, rows) in commands.iter().zip(rows) {
-        insert
-            .execute(params![
-                &*stream.aggregate.context,
-                &*stream.aggregate.name,
-                &*stream.tenant,
-                &*stream.id,
-                request.id.as_str(),
-                rows.fingerprint,
-                rows.token,
-                rows.events,
-                rows.keys,
-            ])
-            .unwrap();
-        let position = connection.last_insert_rowid();
-        let confirmed = update.execute(params![&*key.key, &*key.namespace, &*key.scope, &*key.context, position]);
-        assert_eq!(confirmed, Ok(1));
-    }
-}
-
 fn main() {
     let directory = std::env::var_os("DIR").map_or_else(std::env::temp_dir, Into::into);
     let only = std::env::var("ONLY").ok();
@@ -247,7 +75,7 @@ fn main() {
     let mut stores: Vec<_> = CONCURRENT.iter().map(|(many, _)| Contestant::new(format!("store-{many}"))).collect();
     for _ in 0..setting("ROUNDS", 7) {
         if wanted("raw") {
-            raw.ran(RAW_COMMANDS, run_raw(&directory));
+            raw.ran(RAW_COMMANDS, run_raw(&directory, RAW_COMMANDS));
         }
         for (contestant, (concurrency, count)) in stores.iter_mut().zip(CONCURRENT) {
             if wanted(&contestant.name) {

@@ -1,5 +1,7 @@
 //! What the benchmarks share: rounds that alternate, and medians. A machine's speed drifts, so contestants take turns.
 
+pub mod raw;
+
 use std::time::{Duration, Instant};
 
 /// What was measured of one contestant.
