@@ -174,7 +174,11 @@ async fn one(subject: Subject, scenario: &Scenario, number: usize, fault: Fault)
     for key in gone.iter().filter(|key| !kept.contains(key)) {
         let taken = later.send(&scripted(&format!("b-{key}")), Create(Script::take(key))).await;
         assert!(taken.is_ok(), "{place}: {key} is free a year later: {taken:?}");
-        later.reservations().release("scripted", NAMES, Some("acme"), key, freehold::Release { author: "t", reason: "t" }).await.expect("free again");
+        later
+            .reservations()
+            .release("scripted", NAMES, Some("acme"), key, freehold::Release { author: "t", reason: "t" })
+            .await
+            .expect("free again");
     }
     again(&later, scenario, before, &place).await;
 }

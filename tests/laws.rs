@@ -153,7 +153,8 @@ proptest! {
 /// R7: `now == expires_at` is expired.
 #[test]
 fn r7_a_lease_has_ended_at_its_end() {
-    let lease = |at| Lease { token: Token::from_u128(1), expires_at: Timestamp::from_millis(at), request: RequestHash(0) };
+    let lease =
+        |at| Lease { token: Token::from_u128(1), expires_at: Timestamp::from_millis(at), request: RequestHash(0) };
     let now = Timestamp::from_millis(5);
     assert_eq!([4, 5, 6].map(|at| lease(at).is_live(now)), [false, false, true]);
 }

@@ -108,7 +108,6 @@ impl Mutant {
             }
         }
     }
-
 }
 
 /// The answer of a memory store, which is there at once.
@@ -183,9 +182,11 @@ impl Store for Mutant {
         let released = append.keys.iter().filter(|claim| claim.key_use == KeyUse::Release);
         let released: Vec<KeyId> = released.map(|claim| claim.key.clone()).collect();
         if self.mistake == Mistake::NoFence {
-            append.keys.retain(|claim| claim.key_use == KeyUse::Release || {
-                let record = ready(self.inner.reservation(claim.key.clone()));
-                record.is_none_or(|record| record.holder == append.stream)
+            append.keys.retain(|claim| {
+                claim.key_use == KeyUse::Release || {
+                    let record = ready(self.inner.reservation(claim.key.clone()));
+                    record.is_none_or(|record| record.holder == append.stream)
+                }
             });
         }
         if self.mistake == Mistake::ForgetsRequests {

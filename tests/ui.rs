@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 fn ui() {
     let cases = trybuild::TestCases::new();
     for folder in entries(Path::new("ui")).into_iter().filter(|path| path.is_dir()).flat_map(|path| entries(&path)) {
-        for path in entries(&folder).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+        for path in
+            entries(&folder).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        {
             if folder.ends_with("pass") {
                 cases.pass(path);
             } else {

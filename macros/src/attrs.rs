@@ -26,6 +26,7 @@ pub(crate) struct Form {
 pub(crate) struct Options {
     forms: &'static [Form],
     entries: Vec<Entry>,
+    has_unknown: bool,
 }
 
 pub(crate) struct Entry {
@@ -43,7 +44,7 @@ impl ToTokens for Entry {
 impl Options {
     /// The options in `tokens`, which stand in `attribute`, such as `#[aggregate(..)]`.
     pub(crate) fn parse(tokens: TokenStream, attribute: &str, forms: &'static [Form], errors: &Errors) -> Self {
-        let mut options = Self { forms, entries: Vec::new() };
+        let mut options = Self { forms, entries: Vec::new(), has_unknown: false };
         options.extend(tokens, attribute, errors);
         options
     }
@@ -65,6 +66,7 @@ impl Options {
             let known =
                 if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
             errors.at(&entry.key, format_args!("`{attribute}` has no option `{key}`; {known}"));
+            self.has_unknown = true;
         } else if let Some(first) = self.get(&key) {
             errors.duplicate(&first.key, &entry.key, format_args!("`{key}` is given twice; keep one of the two"));
         } else {
@@ -74,6 +76,11 @@ impl Options {
 
     pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.key == key || entry.key.unraw() == key)
+    }
+
+    /// Whether there is an option that the attribute does not have, which may be a misspelt one.
+    pub(crate) const fn has_unknown(&self) -> bool {
+        self.has_unknown
     }
 
     fn example(&self, key: &str) -> &'static str {

@@ -35,8 +35,8 @@ pub(crate) fn kind(attribute: &Attribute) -> Option<Kind> {
 /// Whether `attribute` hides a marker: `#[cfg_attr(.., on_event)]` is resolved too late to be seen.
 pub(crate) fn is_conditional(attribute: &Attribute) -> bool {
     let Meta::List(list) = &attribute.meta else { return false };
-    let is_marker = |tree| matches!(tree, TokenTree::Ident(ident) if Kind::of(&ident.to_string()).is_some());
-    list.path.is_ident("cfg_attr") && list.tokens.clone().into_iter().any(is_marker)
+    let parentheses = TokenTree::Group(Group::new(Delimiter::Parenthesis, list.tokens.clone()));
+    list.path.is_ident("cfg_attr") && names_marker(&parentheses)
 }
 
 /// What a marker expands to when `#[aggregate]` did not take it away.
@@ -104,17 +104,27 @@ fn open(tree: &TokenTree) -> TokenTree {
     tree.clone()
 }
 
+/// Whether `tree` is the brackets of a marker, or of a `cfg_attr` that hides one.
 fn is_marker(tree: &TokenTree) -> bool {
     let TokenTree::Group(group) = open(tree) else { return false };
+    if group.delimiter() != Delimiter::Bracket {
+        return false;
+    }
     let path = |input: syn::parse::ParseStream<'_>| {
         let path = input.call(syn::Path::parse_mod_style)?;
-        input.parse::<TokenStream>()?;
-        Ok(path)
+        Ok((path, input.parse::<TokenStream>()?))
     };
-    group.delimiter() == Delimiter::Bracket
-        && path.parse2(group.stream()).is_ok_and(|path| {
-            path.segments.last().is_some_and(|segment| Kind::of(&segment.ident.to_string()).is_some())
-        })
+    path.parse2(group.stream()).is_ok_and(|(path, rest)| {
+        let is_ours = path.segments.last().is_some_and(|segment| Kind::of(&segment.ident.to_string()).is_some());
+        is_ours || (path.is_ident("cfg_attr") && rest.into_iter().any(|tree| names_marker(&tree)))
+    })
+}
+
+/// Whether a marker stands in the parentheses of a `cfg_attr`.
+fn names_marker(parentheses: &TokenTree) -> bool {
+    let TokenTree::Group(group) = parentheses else { return false };
+    let mut trees = group.stream().into_iter();
+    trees.any(|tree| matches!(tree, TokenTree::Ident(ident) if Kind::of(&ident.to_string()).is_some()))
 }
 
 #[cfg(test)]
@@ -132,10 +142,10 @@ mod tests {
     #[test]
     fn strip_takes_markers_and_nothing_else() {
         let tokens = "impl A { #[on_command(creates)] #[doc = \"x\"] fn a() {} \
-                      # [a::on_event] fn b() { #[on_event] } #[cfg(x)] }";
+                      # [a::on_event] fn b() { #[on_event] } #[cfg_attr(x, on_event)] fn c() {} #[cfg(x)] }";
         let tokens: TokenStream = tokens.parse().expect("tokens");
         let expected: TokenStream =
-            "impl A { #[doc = \"x\"] fn a() {} fn b() { #[on_event] } #[cfg(x)] }".parse().expect("tokens");
+            "impl A { #[doc = \"x\"] fn a() {} fn b() { #[on_event] } fn c() {} #[cfg(x)] }".parse().expect("tokens");
         assert_eq!(strip(tokens).to_string(), expected.to_string());
     }
 }

@@ -1,8 +1,7 @@
 //! The traits of an aggregate, as a person would implement them by hand and as `#[aggregate]` does.
 
-use crate::command::Command;
 use crate::decision::{DecideError, Decision};
-use crate::event::{Event, EventInfo, EventSet};
+use crate::event::{EventInfo, EventSet};
 use crate::registry::{AggregateDescriptor, Need};
 use crate::scope::DecideScope;
 use serde::Serialize;
@@ -51,12 +50,15 @@ pub enum Creates {
 }
 
 /// Decides the command `C`: `#[on_command]`.
+///
+/// That `C` is a [`Command`](crate::Command) is asked where it is sent and where it is described, and that an event is
+/// an [`Event`](crate::Event) in its [`EventSet`]: asked once, a mistake is reported once.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no handler for `{C}`",
     label = "no handler for this command",
     note = "add one with `#[on_command]` in the `#[aggregate]` impl of `{Self}`"
 )]
-pub trait Decide<C: Command>: Aggregate {
+pub trait Decide<C>: Aggregate {
     /// The command's name, stored with its commits.
     const COMMAND: &'static str;
     /// Whether it creates the aggregate.
@@ -84,7 +86,7 @@ pub trait Decide<C: Command>: Aggregate {
     label = "no `#[on_event]` for this event",
     note = "add `#[on_event] fn applied(&mut self, event: &{E})` to the `#[aggregate]` impl of `{Self}`"
 )]
-pub trait Apply<E: Event>: Aggregate {
+pub trait Apply<E>: Aggregate {
     /// Changes the state as `event` says.
     fn apply(&mut self, event: &E);
 
@@ -98,4 +100,4 @@ pub trait Apply<E: Event>: Aggregate {
     label = "not listed in `produces`",
     note = "extend its attribute in the `#[aggregate]` impl of `{Self}`: `#[on_command(produces = [.., {E}])]`"
 )]
-pub trait Produces<C, E: Event>: Apply<E> {}
+pub trait Produces<C, E>: Apply<E> {}

@@ -54,8 +54,8 @@ impl EncodedEvent {
         let mut value: Value =
             serde_json::from_str(self.data.get()).map_err(|source| CodecError::decode(self, &source))?;
         for upcaster in E::UPCASTERS.iter().skip(self.version as usize - 1) {
-            value = upcaster(value)
-                .map_err(|error| CodecError::new(&self.name, self.version, Problem::Upcast(error.0)))?;
+            value =
+                upcaster(value).map_err(|error| CodecError::new(&self.name, self.version, Problem::Upcast(error.0)))?;
         }
         serde_json::from_value(value).map_err(|source| CodecError::decode(self, &source))
     }
@@ -104,7 +104,10 @@ impl fmt::Display for Problem {
                 "is not known to this aggregate; was it written by a newer release, or was its `#[on_event]` removed?",
             ),
             Self::Newer(known) => {
-                write!(f, "is of a version that this code does not know (it knows 1 to {known}); deploy the newer release")
+                write!(
+                    f,
+                    "is of a version that this code does not know (it knows 1 to {known}); deploy the newer release"
+                )
             }
             Self::Upcast(message) => write!(f, "could not be upcast: {message}"),
             Self::Encode(what) => write!(f, "could not be written as JSON: {what}"),

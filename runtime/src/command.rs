@@ -18,10 +18,12 @@ use std::future::{Future, ready};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a command",
     label = "not a command",
-    note = "derive what commands need: `#[derive(Serialize, Deserialize)]`"
+    note = "a command is plain data that may cross threads: `#[derive(Serialize, Deserialize)]`"
 )]
 pub trait Command: Serialize + DeserializeOwned + Send + Sync + 'static {}
 
+// One error that says what to derive, in place of one for each trait that is missing.
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Command for T {}
 
 /// The circumstances under which a command is decided. A handler asks for it as `&CommandContext`.

@@ -25,7 +25,7 @@ impl<A: Aggregate, C> Decision<A, C> {
     }
 
     /// One event.
-    pub fn event<E: Event>(event: E) -> Self
+    pub fn event<E>(event: E) -> Self
     where
         A: Produces<C, E>,
     {
@@ -33,7 +33,7 @@ impl<A: Aggregate, C> Decision<A, C> {
     }
 
     /// One event more, after those that are there.
-    pub fn and<E: Event>(mut self, event: E) -> Self
+    pub fn and<E>(mut self, event: E) -> Self
     where
         A: Produces<C, E>,
     {
@@ -42,7 +42,7 @@ impl<A: Aggregate, C> Decision<A, C> {
     }
 
     /// Events of one type, in order. None is a no-op.
-    pub fn events<E: Event>(events: impl IntoIterator<Item = E>) -> Self
+    pub fn events<E>(events: impl IntoIterator<Item = E>) -> Self
     where
         A: Produces<C, E>,
     {
@@ -70,7 +70,8 @@ impl<A: Aggregate, C> fmt::Debug for Decision<A, C> {
 #[diagnostic::on_unimplemented(
     message = "a handler can't return `{Self}`",
     label = "not a decision",
-    note = "return `Decision`, an event, `Option`, `Vec` or a tuple of events, or a `Result` of one of them"
+    note = "return `Decision`, an event, `Option`, `Vec` or a tuple of events, or a `Result` of one of them",
+    note = "the error of a `Result` has to be a `DecideError` or to convert into one: `.map_err(DecideError::failed)?`"
 )]
 pub trait IntoDecision<A: Aggregate, C> {
     /// The decision.
@@ -82,7 +83,7 @@ pub trait IntoDecision<A: Aggregate, C> {
 }
 
 impl<A: Aggregate, C> IntoDecision<A, C> for Decision<A, C> {
-    fn into_decision(self) -> Result<Decision<A, C>, DecideError> {
+    fn into_decision(self) -> Result<Self, DecideError> {
         Ok(self)
     }
 }

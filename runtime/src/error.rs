@@ -62,7 +62,7 @@ pub enum Error {
         /// The command.
         command: &'static str,
         /// The aggregate.
-        stream: StreamId,
+        stream: Box<StreamId>,
         /// The handler's own error.
         source: Box<dyn StdError + Send + Sync>,
     },
@@ -72,32 +72,32 @@ pub enum Error {
         /// What panicked.
         during: String,
         /// The aggregate.
-        stream: StreamId,
+        stream: Box<StreamId>,
     },
     /// The aggregate has no domain event (C2).
     #[error("{stream} does not exist; send it a command that creates it")]
     NotFound {
         /// The aggregate.
-        stream: StreamId,
+        stream: Box<StreamId>,
     },
     /// The command creates, and the aggregate exists (C2).
     #[error("{stream} exists already; the command creates, and only what does not exist")]
     AlreadyExists {
         /// The aggregate.
-        stream: StreamId,
+        stream: Box<StreamId>,
     },
     /// The aggregate is deleted (C10).
     #[error("{stream} is deleted; `Restore` takes that back")]
     Deleted {
         /// The aggregate.
-        stream: StreamId,
+        stream: Box<StreamId>,
     },
     /// Others wrote to the aggregate each time before this command could (R6), or its version is not the expected
     /// one (C5).
     #[error("{stream} was changed by others in each of {attempts} attempt(s); nothing was written")]
     Conflict {
         /// The aggregate.
-        stream: StreamId,
+        stream: Box<StreamId>,
         /// How often the command was decided.
         attempts: u32,
         /// Whether it was `expect_version` that did not hold.
@@ -125,7 +125,7 @@ pub enum Error {
     #[error("the deadline passed before {stream} had decided; nothing was written")]
     Timeout {
         /// The aggregate.
-        stream: StreamId,
+        stream: Box<StreamId>,
     },
     /// Too much is waiting already (S6).
     #[error("too many commands are waiting; send it again later. {reason}")]
@@ -152,7 +152,7 @@ pub enum Error {
     #[error("{stream} can't be read: {problem}")]
     Undecodable {
         /// The aggregate.
-        stream: StreamId,
+        stream: Box<StreamId>,
         /// Which event or state, and why.
         problem: String,
     },
@@ -192,7 +192,9 @@ impl Error {
         match self {
             Self::Rejected(rejection) => rejection.is_provisional(),
             Self::Conflict { expected, .. } => expected.is_none(),
-            Self::NotWritten { .. } | Self::OutcomeUnknown { .. } | Self::Timeout { .. } | Self::Overloaded { .. } => true,
+            Self::NotWritten { .. } | Self::OutcomeUnknown { .. } | Self::Timeout { .. } | Self::Overloaded { .. } => {
+                true
+            }
             Self::Unavailable(error) => error.is_retryable(),
             _ => false,
         }
@@ -226,6 +228,6 @@ impl From<StoreError> for Error {
 
 impl Error {
     pub(crate) fn undecodable(stream: &StreamId, error: &CodecError) -> Self {
-        Self::Undecodable { stream: stream.clone(), problem: error.to_string() }
+        Self::Undecodable { stream: Box::new(stream.clone()), problem: error.to_string() }
     }
 }

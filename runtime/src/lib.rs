@@ -1,6 +1,9 @@
 #![doc = include_str!("../../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 mod aggregate;
 mod clock;
 mod codec;
@@ -15,9 +18,6 @@ pub mod limits;
 pub mod observe;
 mod outcome;
 pub mod prelude;
-#[doc(hidden)]
-#[path = "private.rs"]
-pub mod __private;
 pub mod registry;
 pub mod reservation;
 mod scope;
@@ -35,14 +35,12 @@ pub use clock::{Clock, Sleep, SystemClock, Timestamp};
 pub use codec::{CodecError, EncodedEvent, UpcastError};
 pub use command::{Command, CommandContext, CommandInfo, Delete, Restore};
 pub use decision::{DecideError, Decision, IntoDecision, Rejection, RejectionCode};
-pub use domain::{
-    BuildError, Domain, DomainBuilder, Holding, LoadAggregate, Release, Reservations, SendCommand,
-};
+pub use domain::{BuildError, Domain, DomainBuilder, Holding, LoadAggregate, Release, Reservations, SendCommand};
 pub use error::{Error, InvalidId, InvalidKey, StoreFailure};
 pub use event::{Event, EventInfo, EventSet, Upcaster};
 pub use ids::{AggregateId, AggregateType, DEFAULT_TENANT, IdSource, RandomIds, RequestId, StreamId, Token};
 pub use outcome::{Committed, Loaded, Outcome};
-pub use registry::{AggregateDescriptor, Need, NamespaceDescriptor};
+pub use registry::{AggregateDescriptor, NamespaceDescriptor, Need};
 pub use reservation::{
     NFKC_CASEFOLD, Namespace, Normalizer, PRECIS_USERNAME, Reserved, TRIM_LOWERCASE, Tenancy, VERBATIM,
 };

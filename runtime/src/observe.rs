@@ -29,7 +29,14 @@ pub struct Decided<'a> {
 
 impl fmt::Debug for Decided<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Decided({} on {}, attempt {}, {} call(s))", self.command, self.stream, self.attempt, self.calls.len())
+        write!(
+            f,
+            "Decided({} on {}, attempt {}, {} call(s))",
+            self.command,
+            self.stream,
+            self.attempt,
+            self.calls.len()
+        )
     }
 }
 

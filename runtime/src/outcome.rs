@@ -9,7 +9,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// What came of a command (C6).
-#[derive(Debug)]
 pub enum Outcome<A: Aggregate> {
     /// Events were written, and the keys with them.
     Committed(Committed<A>),
@@ -84,7 +83,6 @@ impl<A: Aggregate> Outcome<A> {
 }
 
 /// What was written.
-#[derive(Debug)]
 #[non_exhaustive]
 pub struct Committed<A: Aggregate> {
     /// The aggregate.
@@ -105,6 +103,38 @@ pub struct Committed<A: Aggregate> {
     pub request_id: RequestId,
     /// How often the command was decided.
     pub attempts: u32,
+}
+
+// By hand: a derive would ask the state for `Debug`.
+impl<A: Aggregate> fmt::Debug for Outcome<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Committed(committed) => fmt::Debug::fmt(committed, f),
+            Self::NoOp { id, version, request_id, attempts } => f
+                .debug_struct("NoOp")
+                .field("id", id)
+                .field("version", version)
+                .field("request_id", request_id)
+                .field("attempts", attempts)
+                .finish(),
+        }
+    }
+}
+
+impl<A: Aggregate> fmt::Debug for Committed<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Committed")
+            .field("id", &self.id)
+            .field("version", &self.version)
+            .field("position", &self.position)
+            .field("at", &self.at)
+            .field("events", &self.events)
+            .field("deleted", &self.deleted)
+            .field("replayed", &self.replayed)
+            .field("request_id", &self.request_id)
+            .field("attempts", &self.attempts)
+            .finish()
+    }
 }
 
 /// An aggregate as of a version. Dereferences to its state.

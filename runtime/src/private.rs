@@ -2,8 +2,10 @@
 
 pub use inventory;
 
+use crate::codec::{CodecError, EncodedEvent};
 use crate::command::CommandContext;
 use crate::decision::{DecideError, Kind};
+use crate::event::{Event, EventInfo};
 use crate::scope::DecideScope;
 use std::any::type_name;
 use std::sync::Arc;
@@ -31,6 +33,66 @@ pub use crate::source;
 pub fn service<T: ?Sized + 'static>(scope: &DecideScope<'_>) -> Result<Arc<T>, DecideError> {
     let service = scope.inner().domain().services.get::<T>();
     service.ok_or_else(|| DecideError(Kind::Misconfigured(format!("no service `{}` is provided", type_name::<T>()))))
+}
+
+/// What a handler may take as `&dyn Pricing`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be a service of a handler",
+    label = "not `Send + Sync`",
+    note = "a handler may move between threads with it: write `trait Pricing: Send + Sync`"
+)]
+pub trait Service {}
+
+#[diagnostic::do_not_recommend]
+impl<T: ?Sized + Send + Sync + 'static> Service for T {}
+
+/// Compiles when `T` can be a service.
+pub const fn assert_service<T: ?Sized + Service>() {}
+
+/// What the set of an aggregate's events asks of each: all through one trait, so that an event that is none is
+/// reported once.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an event",
+    label = "not an event",
+    note = "derive it: `#[derive(Event, Serialize, Deserialize)]`"
+)]
+pub trait OneOfSet: Sized {
+    /// Name and version.
+    const INFO: EventInfo;
+
+    /// As it is stored.
+    ///
+    /// # Errors
+    ///
+    /// As [`EncodedEvent::new`].
+    fn encode(event: &Self) -> Result<EncodedEvent, CodecError>;
+
+    /// Whether it is what is stored.
+    fn is(event: &EncodedEvent) -> bool;
+
+    /// From what is stored.
+    ///
+    /// # Errors
+    ///
+    /// As [`EncodedEvent::decode`].
+    fn decode(event: &EncodedEvent) -> Result<Self, CodecError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Event> OneOfSet for E {
+    const INFO: EventInfo = EventInfo::of::<E>();
+
+    fn encode(event: &Self) -> Result<EncodedEvent, CodecError> {
+        EncodedEvent::new(event)
+    }
+
+    fn is(event: &EncodedEvent) -> bool {
+        event.is::<E>()
+    }
+
+    fn decode(event: &EncodedEvent) -> Result<Self, CodecError> {
+        event.decode()
+    }
 }
 
 /// The context of the command being decided.

@@ -281,7 +281,15 @@ impl Registry {
 }
 
 fn check_aggregate(aggregate: &AggregateDescriptor, provides: impl Fn(TypeId) -> bool, problems: &mut Vec<String>) {
-    let who = || format!("aggregate {}.{} (`{}` at {})", aggregate.context, aggregate.name, aggregate.rust_name(), aggregate.source);
+    let who = || {
+        format!(
+            "aggregate {}.{} (`{}` at {})",
+            aggregate.context,
+            aggregate.name,
+            aggregate.rust_name(),
+            aggregate.source
+        )
+    };
     for (what, name) in [("context", aggregate.context), ("aggregate name", aggregate.name)] {
         if let Err(error) = crate::ids::check_name(what, name) {
             problems.push(format!("{}: {error}", who()));
@@ -292,7 +300,12 @@ fn check_aggregate(aggregate: &AggregateDescriptor, provides: impl Fn(TypeId) ->
             problems.push(format!("{}: event name {:?} must not be empty or start with `$`", who(), event.name));
         }
         if !event.is_complete() {
-            problems.push(format!("{}: event {:?} is of version {} and needs an upcaster from each older one", who(), event.name, event.version));
+            problems.push(format!(
+                "{}: event {:?} is of version {} and needs an upcaster from each older one",
+                who(),
+                event.name,
+                event.version
+            ));
         }
         if aggregate.events[..index].iter().any(|other| other.name == event.name) {
             problems.push(format!("{}: two of its events are stored as {:?}; rename one", who(), event.name));

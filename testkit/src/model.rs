@@ -156,7 +156,9 @@ impl Model {
                 KeyUse::Take => *entry = ModelKey { held_by: Some(commit.stream.clone()), claims: Vec::new() },
                 KeyUse::Keep => {}
                 KeyUse::Release if entry.held_by.as_ref() == Some(&commit.stream) => *entry = ModelKey::default(),
-                KeyUse::Release => entry.claims.retain(|(who, token, ..)| (who, *token) != (&commit.stream, commit.token)),
+                KeyUse::Release => {
+                    entry.claims.retain(|(who, token, ..)| (who, *token) != (&commit.stream, commit.token));
+                }
             }
         }
         self.streams.entry(commit.stream.clone()).or_default().push(commit.token);

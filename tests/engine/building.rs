@@ -54,7 +54,7 @@ async fn what_is_linked_is_discovered_and_reported_with_its_place() {
     assert!(report.contains("building.thing") && report.contains("tests/engine/building.rs"), "{report}");
     assert!(report.contains("building.linked  per system  verbatim@1  by hand"), "{report}");
     let discovered = freehold::registry::discovered_namespaces();
-    assert!(discovered.iter().any(|found| *found == LINKED));
+    assert!(discovered.contains(&LINKED));
 }
 
 #[tokio::test]
@@ -92,12 +92,18 @@ async fn asking_for_what_is_not_registered_lists_what_is() {
     let domain = on(MemoryStore::new()).await;
     let error = domain.load(&AggregateId::<two::Counter>::new("a").expect("an id")).await.expect_err("not registered");
     let text = error.to_string();
-    assert!(text.contains("example.counter is not registered") && text.contains("Registered are: scripted.scripted"), "{text}");
+    assert!(
+        text.contains("example.counter is not registered") && text.contains("Registered are: scripted.scripted"),
+        "{text}"
+    );
     assert!(text.contains("use that_crate as _;"), "{text}");
     let builder = Domain::builder().without_discovery().aggregate::<Scripted>().namespace(DOMAINS);
     let domain = builder.store(MemoryStore::new()).build().await.expect("built");
     let error = domain.send(&scripted("a"), Create(Script::take("k"))).await.expect_err("R12");
-    assert!(matches!(&error, Error::Misconfigured(text) if text.contains("Registered are: scripted.domain")), "{error}");
+    assert!(
+        matches!(&error, Error::Misconfigured(text) if text.contains("Registered are: scripted.domain")),
+        "{error}"
+    );
     // A handler that goes on regardless can't commit (R2).
     let regardless = Script::new([Step::Release("k".into())], Ending::Happen("regardless".into()));
     assert!(matches!(domain.send(&scripted("a"), Create(regardless)).await, Err(Error::Misconfigured(_))));
@@ -113,7 +119,7 @@ async fn with_names(store: &Arc<dyn Store>, names: Namespace, rekey: bool) -> Re
 /// R13: what a deploy that changes a normaliser goes through, on a store with a running process.
 async fn a_changed_normaliser(store: Arc<dyn Store>) {
     const FOLDED: Namespace = Namespace::new("scripted.name").normalized(NFKC_CASEFOLD);
-    const NEXT: Namespace = Namespace::new("scripted.name").normalized(Normalizer::named("own", 1, |text| text.to_lowercase()));
+    const NEXT: Namespace = Namespace::new("scripted.name").normalized(Normalizer::named("own", 1, str::to_lowercase));
     let old = with_names(&store, NAMES, false).await.expect("built");
     old.send(&scripted("a"), Create(Script::take("Contoso"))).await.expect("created");
     old.send(&scripted("b"), Create(Script::take("fabrikam"))).await.expect("created");

@@ -22,7 +22,10 @@ async fn c3_a_handler_without_scope_costs_a_load_and_an_append_and_a_warm_one_th
     assert_eq!(store.take_calls(), [Call::Append]);
     domain.send(&scripted("b"), Create(Script::take("k"))).await.expect("written");
     assert_eq!(store.take_calls(), [Call::Reserve, Call::Append], "what creates needs no load (C2)");
-    domain.send(&scripted("b"), Change(Script::new([Step::TryReserve("l".into())], Ending::NoOp))).await.expect("no-op");
+    domain
+        .send(&scripted("b"), Change(Script::new([Step::TryReserve("l".into())], Ending::NoOp)))
+        .await
+        .expect("no-op");
     assert_eq!(store.take_calls(), [Call::Reserve, Call::GiveUp, Call::Check], "C1: a warm no-op is checked");
 }
 
@@ -34,7 +37,9 @@ async fn c1_an_answer_without_append_is_never_given_from_a_stale_state() {
     // Each process has the state at version 1 warm, then the other writes.
     here.send(&a, Create(Script::take("k"))).await.expect("created");
     there.load(&a).await.expect("loaded");
-    here.send(&a, Change(Script::new([Step::Release("k".into())], Ending::Happen("released".into())))).await.expect("ok");
+    here.send(&a, Change(Script::new([Step::Release("k".into())], Ending::Happen("released".into()))))
+        .await
+        .expect("ok");
     // Decided on the warm version 1; only a newer state can answer.
     let no_op = there.send(&a, Change(Script::new([], Ending::NoOp))).await.expect("no-op");
     assert_eq!((no_op.version(), no_op.attempts()), (2, 2));

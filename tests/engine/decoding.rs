@@ -148,7 +148,7 @@ async fn c9_nothing_is_committed_that_can_not_be_loaded_again() {
     domain.send(&id, Open { owner: "ana".into(), cents: i64::MIN, rate }).await.expect("opened");
     let cold = self::domain(&store).await.load(&id).await.expect("loaded");
     assert_eq!((cold.cents, cold.rate.to_bits()), (i64::MIN, rate.to_bits()));
-    assert!(matches!(domain.send(&id, Open { owner: "b".into(), cents: 1, rate: f64::NAN }).await, Err(_)));
+    assert!(domain.send(&id, Open { owner: "b".into(), cents: 1, rate: f64::NAN }).await.is_err());
 }
 
 #[tokio::test]

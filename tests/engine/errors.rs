@@ -12,21 +12,26 @@ fn stream() -> StreamId {
 fn one_of_each() -> Vec<(Error, &'static str, bool, bool)> {
     let request_id = RequestId::new("r").expect("an id");
     let rejected = freehold::Rejection::new("NO", "no");
-    let conflict = |expected| Error::Conflict { stream: stream(), attempts: 1, expected, actual: None };
+    let conflict = |expected| Error::Conflict { stream: stream().into(), attempts: 1, expected, actual: None };
     let invalid_key = Namespace::new("n").key("").expect_err("an empty key");
     let unavailable = |kind| Error::from(StoreError::not_done(kind, "down"));
     vec![
         (Error::Rejected(rejected), "REJECTED", false, true),
-        (Error::Failed { command: "c", stream: stream(), source: "x".into() }, "FAILED", false, true),
-        (Error::Panicked { during: "x".into(), stream: stream() }, "PANICKED", false, true),
-        (Error::NotFound { stream: stream() }, "NOT_FOUND", false, true),
-        (Error::AlreadyExists { stream: stream() }, "ALREADY_EXISTS", false, true),
-        (Error::Deleted { stream: stream() }, "DELETED", false, true),
+        (Error::Failed { command: "c", stream: stream().into(), source: "x".into() }, "FAILED", false, true),
+        (Error::Panicked { during: "x".into(), stream: stream().into() }, "PANICKED", false, true),
+        (Error::NotFound { stream: stream().into() }, "NOT_FOUND", false, true),
+        (Error::AlreadyExists { stream: stream().into() }, "ALREADY_EXISTS", false, true),
+        (Error::Deleted { stream: stream().into() }, "DELETED", false, true),
         (conflict(None), "CONFLICT", true, true),
         (conflict(Some(3)), "CONFLICT", false, true),
         (Error::NotWritten { request_id: request_id.clone(), reason: String::new() }, "NOT_WRITTEN", true, true),
-        (Error::OutcomeUnknown { request_id: request_id.clone(), reason: String::new() }, "OUTCOME_UNKNOWN", true, false),
-        (Error::Timeout { stream: stream() }, "TIMEOUT", true, true),
+        (
+            Error::OutcomeUnknown { request_id: request_id.clone(), reason: String::new() },
+            "OUTCOME_UNKNOWN",
+            true,
+            false,
+        ),
+        (Error::Timeout { stream: stream().into() }, "TIMEOUT", true, true),
         (unavailable(StoreErrorKind::Overloaded), "OVERLOADED", true, true),
         (unavailable(StoreErrorKind::Unavailable), "STORE_UNAVAILABLE", true, true),
         (unavailable(StoreErrorKind::Unusable), "STORE_UNUSABLE", false, true),
@@ -37,7 +42,7 @@ fn one_of_each() -> Vec<(Error, &'static str, bool, bool)> {
         (Error::RequestIdReused { request_id }, "REQUEST_ID_REUSED", false, true),
         (invalid_key.into(), "INVALID_KEY", false, true),
         (AggregateId::<Scripted>::new("").expect_err("empty").into(), "INVALID_ID", false, true),
-        (Error::Undecodable { stream: stream(), problem: String::new() }, "UNDECODABLE", false, true),
+        (Error::Undecodable { stream: stream().into(), problem: String::new() }, "UNDECODABLE", false, true),
         (Error::Misconfigured(String::new()), "MISCONFIGURED", false, true),
     ]
 }
@@ -46,7 +51,10 @@ fn one_of_each() -> Vec<(Error, &'static str, bool, bool)> {
 fn c6_every_error_has_a_stable_code_and_says_what_a_caller_may_do() {
     let mut codes = BTreeSet::new();
     for (error, code, retryable, surely_not_written) in one_of_each() {
-        assert_eq!((error.code(), error.is_retryable(), error.surely_not_written()), (code, retryable, surely_not_written));
+        assert_eq!(
+            (error.code(), error.is_retryable(), error.surely_not_written()),
+            (code, retryable, surely_not_written)
+        );
         codes.insert(code);
     }
     assert_eq!(codes.len(), 21, "codes are not shared: {codes:?}");

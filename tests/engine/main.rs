@@ -1,5 +1,13 @@
 //! The engine's rules, one by one, where no particular store is needed (C1 to C10, R2, R5, R6, R9, R12 to R14, R19, R21).
 
+#![expect(
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unnecessary_wraps,
+    clippy::unused_async,
+    reason = "handlers and upcasters have the shape that the macros ask for"
+)]
+
 mod building;
 mod calls;
 mod decoding;

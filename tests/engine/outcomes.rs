@@ -23,7 +23,8 @@ async fn c5_a_deadline_that_passes_during_the_append_is_an_unknown_outcome_and_t
     let store = faulty();
     let domain = on(store.clone()).await;
     store.fail(Call::Append, 1, Fault::HangAfter);
-    let send = || domain.send(&scripted("a"), Create(Script::take("k"))).request_id("r").deadline(Duration::from_secs(5));
+    let send =
+        || domain.send(&scripted("a"), Create(Script::take("k"))).request_id("r").deadline(Duration::from_secs(5));
     let sent = send().await;
     let Err(error @ Error::OutcomeUnknown { .. }) = sent else { panic!("{sent:?}") };
     assert!(!error.surely_not_written() && error.is_retryable());
@@ -91,7 +92,8 @@ async fn r9_while_it_cannot_be_settled_the_outcome_is_unknown_and_nothing_is_giv
 #[tokio::test]
 async fn r6_a_command_is_decided_again_at_least_ten_times_and_not_for_ever() {
     let store = MemoryStore::new();
-    let (domain, other) = (builder(store.clone()).pause_between_attempts(false).build().await.expect("built"), on(store).await);
+    let (domain, other) =
+        (builder(store.clone()).pause_between_attempts(false).build().await.expect("built"), on(store).await);
     let a = scripted("a");
     other.send(&a, Create(Script::take("k"))).await.expect("created");
     // Somebody else writes between every load and append.
@@ -104,7 +106,8 @@ async fn r6_a_command_is_decided_again_at_least_ten_times_and_not_for_ever() {
             }
         }
     });
-    let script = Script::new([Step::Reserve("l".into()), Step::Yield, Step::Yield, Step::Yield], Ending::Happen("mine".into()));
+    let script =
+        Script::new([Step::Reserve("l".into()), Step::Yield, Step::Yield, Step::Yield], Ending::Happen("mine".into()));
     let sent = domain.send(&a, Change(script)).await;
     intruder.abort();
     let Err(Error::Conflict { attempts, expected: None, .. }) = sent else { panic!("{sent:?}") };

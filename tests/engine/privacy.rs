@@ -41,12 +41,17 @@ async fn r19_no_error_shows_a_key_or_its_holder() {
     tells_nothing(&everything(&take().await.expect_err("taken")));
     let long = SECRET.repeat(100);
     for key in [format!("{SECRET}\0"), long] {
-        tells_nothing(&everything(&domain.send(&scripted("b"), Create(Script::take(&key))).await.expect_err("invalid")));
+        tells_nothing(&everything(
+            &domain.send(&scripted("b"), Create(Script::take(&key))).await.expect_err("invalid"),
+        ));
     }
-    for (call, fault) in [(Call::Reserve, Fault::FailBefore), (Call::Append, Fault::LostBefore), (Call::Check, Fault::FailBefore)] {
+    for (call, fault) in
+        [(Call::Reserve, Fault::FailBefore), (Call::Append, Fault::LostBefore), (Call::Check, Fault::FailBefore)]
+    {
         (1..=3).for_each(|time| store.fail(call, time, fault));
         let fresh = format!("{SECRET}-{call:?}");
-        let sent = domain.send(&scripted("c"), Create(Script::new([Step::Reserve(fresh)], Ending::Happen("x".into())))).await;
+        let sent =
+            domain.send(&scripted("c"), Create(Script::new([Step::Reserve(fresh)], Ending::Happen("x".into())))).await;
         if let Err(error) = sent {
             tells_nothing(&everything(&error));
         }
@@ -54,7 +59,9 @@ async fn r19_no_error_shows_a_key_or_its_holder() {
     }
     let other = freehold::Domain::builder().without_discovery().aggregate::<freehold_testkit::script::Scripted>();
     let other = other.namespace(DOMAINS).store(MemoryStore::new()).build().await.expect("built");
-    tells_nothing(&everything(&other.send(&scripted("b"), Create(Script::take(SECRET))).await.expect_err("unregistered")));
+    tells_nothing(&everything(
+        &other.send(&scripted("b"), Create(Script::take(SECRET))).await.expect_err("unregistered"),
+    ));
     drop(domain);
     tells_nothing(&logs.lock().expect("unpoisoned"));
 }
@@ -63,9 +70,15 @@ async fn r19_no_error_shows_a_key_or_its_holder() {
 fn r19_debug_of_our_types_leaves_the_key_out() {
     let id = NAMES.key_id(SECRET, scripted("a").stream()).expect("a key");
     tells_nothing(&format!("{id:?} {id}"));
-    let change = freehold::store::KeyChange { namespace: id.namespace.clone(), scope: id.scope.clone(), key: id.key.clone(), taken: true };
+    let change = freehold::store::KeyChange {
+        namespace: id.namespace.clone(),
+        scope: id.scope.clone(),
+        key: id.key.clone(),
+        taken: true,
+    };
     tells_nothing(&format!("{change:?}"));
-    let claim = freehold::store::KeyClaim { key: id, epoch: 1, key_use: freehold::reservation::lifecycle::KeyUse::Take };
+    let claim =
+        freehold::store::KeyClaim { key: id, epoch: 1, key_use: freehold::reservation::lifecycle::KeyUse::Take };
     tells_nothing(&format!("{claim:?}"));
     let rejection = freehold::Rejection::new("TAKEN", format!("{SECRET} is taken"));
     tells_nothing(&format!("{rejection:?}"));
@@ -75,7 +88,8 @@ fn r19_debug_of_our_types_leaves_the_key_out() {
 fn logged() -> (Arc<Mutex<String>>, tracing::subscriber::DefaultGuard) {
     let logs = Arc::new(Mutex::new(String::new()));
     let writer = Shared(Arc::clone(&logs));
-    let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone()).finish();
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone()).finish();
     (logs, tracing::subscriber::set_default(subscriber))
 }
 

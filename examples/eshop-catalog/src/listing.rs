@@ -1,7 +1,7 @@
 //! A list of all items, built from the commits: a projection, as small as one can be.
 
 use crate::item::Item;
-use freehold::store::{CommitKind, CommitRecord};
+use freehold::store::{CommitKind, CommitRecord, DELETED, RESTORED};
 use freehold::{AggregateType, CodecError, Domain, Error, EventSet, Text};
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ impl<T: Item> Listing<T> {
             let Some(last) = commits.last() else { return Ok(()) };
             for commit in &commits {
                 let undecodable = |problem: CodecError| Error::Undecodable {
-                    stream: commit.stream.clone(),
+                    stream: Box::new(commit.stream.clone()),
                     problem: problem.to_string(),
                 };
                 self.apply(commit).map_err(undecodable)?;
@@ -69,8 +69,8 @@ impl<T: Item> Listing<T> {
         }
         for event in &commit.events {
             match event.name.as_str() {
-                "$deleted" => item.deleted = true,
-                "$restored" => item.deleted = false,
+                DELETED => item.deleted = true,
+                RESTORED => item.deleted = false,
                 _ => item.state.evolve(&T::Event::decode(event)?),
             }
         }

@@ -71,48 +71,58 @@ impl ::core::fmt::Debug for BrandEvents {
 #[automatically_derived]
 impl ::freehold::EventSet for BrandEvents {
     const EVENTS: &'static [::freehold::EventInfo] = &[
-        ::freehold::EventInfo::of::<BrandCreated>(),
+        <BrandCreated as ::freehold::__private::OneOfSet>::INFO,
         #[cfg(feature = "rename")]
-        ::freehold::EventInfo::of::<BrandRenamed>(),
-        ::freehold::EventInfo::of::<audit::Noted>(),
+        <BrandRenamed as ::freehold::__private::OneOfSet>::INFO,
+        <audit::Noted as ::freehold::__private::OneOfSet>::INFO,
     ];
     fn info(&self) -> ::freehold::EventInfo {
         match *self {
-            Self::BrandCreated(_) => ::freehold::EventInfo::of::<BrandCreated>(),
+            Self::BrandCreated(_) => {
+                <BrandCreated as ::freehold::__private::OneOfSet>::INFO
+            }
             #[cfg(feature = "rename")]
-            Self::BrandRenamed(_) => ::freehold::EventInfo::of::<BrandRenamed>(),
-            Self::Noted(_) => ::freehold::EventInfo::of::<audit::Noted>(),
+            Self::BrandRenamed(_) => {
+                <BrandRenamed as ::freehold::__private::OneOfSet>::INFO
+            }
+            Self::Noted(_) => <audit::Noted as ::freehold::__private::OneOfSet>::INFO,
         }
     }
     fn encode(
         &self,
     ) -> ::core::result::Result<::freehold::EncodedEvent, ::freehold::CodecError> {
         match *self {
-            Self::BrandCreated(ref __event) => ::freehold::EncodedEvent::new(__event),
+            Self::BrandCreated(ref __event) => {
+                <BrandCreated as ::freehold::__private::OneOfSet>::encode(__event)
+            }
             #[cfg(feature = "rename")]
-            Self::BrandRenamed(ref __event) => ::freehold::EncodedEvent::new(__event),
-            Self::Noted(ref __event) => ::freehold::EncodedEvent::new(__event),
+            Self::BrandRenamed(ref __event) => {
+                <BrandRenamed as ::freehold::__private::OneOfSet>::encode(__event)
+            }
+            Self::Noted(ref __event) => {
+                <audit::Noted as ::freehold::__private::OneOfSet>::encode(__event)
+            }
         }
     }
     fn decode(
         __event: &::freehold::EncodedEvent,
     ) -> ::core::result::Result<Self, ::freehold::CodecError> {
-        if ::freehold::EncodedEvent::is::<BrandCreated>(__event) {
+        if <BrandCreated as ::freehold::__private::OneOfSet>::is(__event) {
             return ::core::result::Result::map(
-                ::freehold::EncodedEvent::decode::<BrandCreated>(__event),
+                <BrandCreated as ::freehold::__private::OneOfSet>::decode(__event),
                 Self::BrandCreated,
             );
         }
         #[cfg(feature = "rename")]
-        if ::freehold::EncodedEvent::is::<BrandRenamed>(__event) {
+        if <BrandRenamed as ::freehold::__private::OneOfSet>::is(__event) {
             return ::core::result::Result::map(
-                ::freehold::EncodedEvent::decode::<BrandRenamed>(__event),
+                <BrandRenamed as ::freehold::__private::OneOfSet>::decode(__event),
                 Self::BrandRenamed,
             );
         }
-        if ::freehold::EncodedEvent::is::<audit::Noted>(__event) {
+        if <audit::Noted as ::freehold::__private::OneOfSet>::is(__event) {
             return ::core::result::Result::map(
-                ::freehold::EncodedEvent::decode::<audit::Noted>(__event),
+                <audit::Noted as ::freehold::__private::OneOfSet>::decode(__event),
                 Self::Noted,
             );
         }
@@ -185,8 +195,8 @@ impl ::freehold::Decide<CreateBrand> for catalog::Brand {
     const COMMAND: &'static str = "CreateBrand";
     const CREATES: ::freehold::Creates = ::freehold::Creates::Only;
     const PRODUCES: &'static [::freehold::EventInfo] = &[
-        ::freehold::EventInfo::of::<BrandCreated>(),
-        ::freehold::EventInfo::of::<audit::Noted>(),
+        <BrandCreated as ::freehold::__private::OneOfSet>::INFO,
+        <audit::Noted as ::freehold::__private::OneOfSet>::INFO,
     ];
     const NEEDS: &'static [::freehold::Need] = &[];
     fn decide(
@@ -215,8 +225,8 @@ impl ::freehold::Decide<api::RenameBrand> for catalog::Brand {
     const COMMAND: &'static str = "rename";
     const CREATES: ::freehold::Creates = ::freehold::Creates::Allowed;
     const PRODUCES: &'static [::freehold::EventInfo] = &[
-        ::freehold::EventInfo::of::<BrandRenamed>(),
-        ::freehold::EventInfo::of::<audit::Noted>(),
+        <BrandRenamed as ::freehold::__private::OneOfSet>::INFO,
+        <audit::Noted as ::freehold::__private::OneOfSet>::INFO,
     ];
     const NEEDS: &'static [::freehold::Need] = &[
         #[cfg(feature = "prices")]
@@ -234,18 +244,10 @@ impl ::freehold::Decide<api::RenameBrand> for catalog::Brand {
         >,
     > + ::core::marker::Send {
         #[cfg(feature = "prices")]
-        const _: () = {
-            const fn service_must_be_send_and_sync<
-                T: ?::core::marker::Sized + ::core::marker::Send + ::core::marker::Sync,
-            >() {}
-            service_must_be_send_and_sync::<dyn Pricing<'static, 'static> + 'static>();
-        };
-        const _: () = {
-            const fn service_must_be_send_and_sync<
-                T: ?::core::marker::Sized + ::core::marker::Send + ::core::marker::Sync,
-            >() {}
-            service_must_be_send_and_sync::<dyn for<'b> Fn(&'b str)>();
-        };
+        const _: () = ::freehold::__private::assert_service::<
+            dyn Pricing<'static, 'static> + 'static,
+        >();
+        const _: () = ::freehold::__private::assert_service::<dyn for<'b> Fn(&'b str)>();
         async move {
             #[cfg(feature = "prices")]
             let __service_1 = ::freehold::__private::service::<

@@ -28,26 +28,30 @@ impl ::core::fmt::Debug for BrandEvent {
 #[automatically_derived]
 impl ::freehold::EventSet for BrandEvent {
     const EVENTS: &'static [::freehold::EventInfo] = &[
-        ::freehold::EventInfo::of::<BrandCreated>(),
+        <BrandCreated as ::freehold::__private::OneOfSet>::INFO,
     ];
     fn info(&self) -> ::freehold::EventInfo {
         match *self {
-            Self::BrandCreated(_) => ::freehold::EventInfo::of::<BrandCreated>(),
+            Self::BrandCreated(_) => {
+                <BrandCreated as ::freehold::__private::OneOfSet>::INFO
+            }
         }
     }
     fn encode(
         &self,
     ) -> ::core::result::Result<::freehold::EncodedEvent, ::freehold::CodecError> {
         match *self {
-            Self::BrandCreated(ref __event) => ::freehold::EncodedEvent::new(__event),
+            Self::BrandCreated(ref __event) => {
+                <BrandCreated as ::freehold::__private::OneOfSet>::encode(__event)
+            }
         }
     }
     fn decode(
         __event: &::freehold::EncodedEvent,
     ) -> ::core::result::Result<Self, ::freehold::CodecError> {
-        if ::freehold::EncodedEvent::is::<BrandCreated>(__event) {
+        if <BrandCreated as ::freehold::__private::OneOfSet>::is(__event) {
             return ::core::result::Result::map(
-                ::freehold::EncodedEvent::decode::<BrandCreated>(__event),
+                <BrandCreated as ::freehold::__private::OneOfSet>::decode(__event),
                 Self::BrandCreated,
             );
         }
@@ -84,7 +88,7 @@ impl ::freehold::Decide<CreateBrand> for Brand {
     const COMMAND: &'static str = "CreateBrand";
     const CREATES: ::freehold::Creates = ::freehold::Creates::Never;
     const PRODUCES: &'static [::freehold::EventInfo] = &[
-        ::freehold::EventInfo::of::<BrandCreated>(),
+        <BrandCreated as ::freehold::__private::OneOfSet>::INFO,
     ];
     const NEEDS: &'static [::freehold::Need] = &[];
     fn decide(

@@ -52,35 +52,43 @@ impl ::core::fmt::Debug for BrandEvent {
 #[automatically_derived]
 impl ::freehold::EventSet for BrandEvent {
     const EVENTS: &'static [::freehold::EventInfo] = &[
-        ::freehold::EventInfo::of::<BrandCreated>(),
-        ::freehold::EventInfo::of::<BrandRenamed>(),
+        <BrandCreated as ::freehold::__private::OneOfSet>::INFO,
+        <BrandRenamed as ::freehold::__private::OneOfSet>::INFO,
     ];
     fn info(&self) -> ::freehold::EventInfo {
         match *self {
-            Self::BrandCreated(_) => ::freehold::EventInfo::of::<BrandCreated>(),
-            Self::BrandRenamed(_) => ::freehold::EventInfo::of::<BrandRenamed>(),
+            Self::BrandCreated(_) => {
+                <BrandCreated as ::freehold::__private::OneOfSet>::INFO
+            }
+            Self::BrandRenamed(_) => {
+                <BrandRenamed as ::freehold::__private::OneOfSet>::INFO
+            }
         }
     }
     fn encode(
         &self,
     ) -> ::core::result::Result<::freehold::EncodedEvent, ::freehold::CodecError> {
         match *self {
-            Self::BrandCreated(ref __event) => ::freehold::EncodedEvent::new(__event),
-            Self::BrandRenamed(ref __event) => ::freehold::EncodedEvent::new(__event),
+            Self::BrandCreated(ref __event) => {
+                <BrandCreated as ::freehold::__private::OneOfSet>::encode(__event)
+            }
+            Self::BrandRenamed(ref __event) => {
+                <BrandRenamed as ::freehold::__private::OneOfSet>::encode(__event)
+            }
         }
     }
     fn decode(
         __event: &::freehold::EncodedEvent,
     ) -> ::core::result::Result<Self, ::freehold::CodecError> {
-        if ::freehold::EncodedEvent::is::<BrandCreated>(__event) {
+        if <BrandCreated as ::freehold::__private::OneOfSet>::is(__event) {
             return ::core::result::Result::map(
-                ::freehold::EncodedEvent::decode::<BrandCreated>(__event),
+                <BrandCreated as ::freehold::__private::OneOfSet>::decode(__event),
                 Self::BrandCreated,
             );
         }
-        if ::freehold::EncodedEvent::is::<BrandRenamed>(__event) {
+        if <BrandRenamed as ::freehold::__private::OneOfSet>::is(__event) {
             return ::core::result::Result::map(
-                ::freehold::EncodedEvent::decode::<BrandRenamed>(__event),
+                <BrandRenamed as ::freehold::__private::OneOfSet>::decode(__event),
                 Self::BrandRenamed,
             );
         }
@@ -129,7 +137,7 @@ impl ::freehold::Decide<CreateBrand> for Brand {
     const COMMAND: &'static str = "CreateBrand";
     const CREATES: ::freehold::Creates = ::freehold::Creates::Never;
     const PRODUCES: &'static [::freehold::EventInfo] = &[
-        ::freehold::EventInfo::of::<BrandCreated>(),
+        <BrandCreated as ::freehold::__private::OneOfSet>::INFO,
     ];
     const NEEDS: &'static [::freehold::Need] = &[];
     fn decide(
@@ -155,7 +163,7 @@ impl ::freehold::Decide<RenameBrand> for Brand {
     const COMMAND: &'static str = "RenameBrand";
     const CREATES: ::freehold::Creates = ::freehold::Creates::Never;
     const PRODUCES: &'static [::freehold::EventInfo] = &[
-        ::freehold::EventInfo::of::<BrandRenamed>(),
+        <BrandRenamed as ::freehold::__private::OneOfSet>::INFO,
     ];
     const NEEDS: &'static [::freehold::Need] = &[];
     fn decide(

@@ -23,26 +23,28 @@ impl ::core::fmt::Debug for StructEvent {
 #[automatically_derived]
 impl ::freehold::EventSet for StructEvent {
     const EVENTS: &'static [::freehold::EventInfo] = &[
-        ::freehold::EventInfo::of::<r#match>(),
+        <r#match as ::freehold::__private::OneOfSet>::INFO,
     ];
     fn info(&self) -> ::freehold::EventInfo {
         match *self {
-            Self::r#match(_) => ::freehold::EventInfo::of::<r#match>(),
+            Self::r#match(_) => <r#match as ::freehold::__private::OneOfSet>::INFO,
         }
     }
     fn encode(
         &self,
     ) -> ::core::result::Result<::freehold::EncodedEvent, ::freehold::CodecError> {
         match *self {
-            Self::r#match(ref __event) => ::freehold::EncodedEvent::new(__event),
+            Self::r#match(ref __event) => {
+                <r#match as ::freehold::__private::OneOfSet>::encode(__event)
+            }
         }
     }
     fn decode(
         __event: &::freehold::EncodedEvent,
     ) -> ::core::result::Result<Self, ::freehold::CodecError> {
-        if ::freehold::EncodedEvent::is::<r#match>(__event) {
+        if <r#match as ::freehold::__private::OneOfSet>::is(__event) {
             return ::core::result::Result::map(
-                ::freehold::EncodedEvent::decode::<r#match>(__event),
+                <r#match as ::freehold::__private::OneOfSet>::decode(__event),
                 Self::r#match,
             );
         }
@@ -79,7 +81,7 @@ impl ::freehold::Decide<r#async> for r#Struct {
     const COMMAND: &'static str = "async";
     const CREATES: ::freehold::Creates = ::freehold::Creates::Never;
     const PRODUCES: &'static [::freehold::EventInfo] = &[
-        ::freehold::EventInfo::of::<r#match>(),
+        <r#match as ::freehold::__private::OneOfSet>::INFO,
     ];
     const NEEDS: &'static [::freehold::Need] = &[];
     fn decide(

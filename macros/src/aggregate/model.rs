@@ -113,6 +113,13 @@ impl Aggregate {
         types::last_ident(&self.block.self_ty)
     }
 
+    /// The name of the enum as it is generated: another one if an event has it.
+    pub(super) fn enum_ident(&self, type_ident: &Ident) -> Ident {
+        let ident = self.event_ident(type_ident);
+        let mut events = self.appliers.iter().filter_map(|applier| applier.event.as_ref());
+        if events.any(|event| event.is_ident(&ident)) { fallback::events_enum(&ident) } else { ident }
+    }
+
     /// The aggregate's type, where errors of the generated code are about `at`.
     pub(super) fn ty_at(&self, at: Span) -> TokenStream {
         located_at(self.block.self_ty.to_token_stream(), at)
@@ -171,6 +178,11 @@ impl CommandHandler {
         self.command().map_or_else(dummy, |(command, _)| command.clone())
     }
 
+    /// Whether the handler may return a `Decision` and does not say of which events.
+    pub(super) fn lacks_produces(&self) -> bool {
+        self.options.produces.is_none() && types::mentions_decision(&self.sig.output)
+    }
+
     /// The name under which the command is recorded, unless its type has no name of its own.
     pub(super) fn command_name(&self) -> Option<String> {
         let name = self.options.name.as_ref().map(syn::LitStr::value);
@@ -181,7 +193,7 @@ impl CommandHandler {
     pub(super) fn events(&self) -> Vec<Path> {
         match &self.options.produces {
             Some(produces) => produces.events.clone(),
-            None if types::mentions_decision(&self.sig.output) => Vec::new(),
+            None if self.lacks_produces() => Vec::new(),
             None => types::returned_events(&self.sig.output).unwrap_or_default(),
         }
     }

@@ -30,7 +30,7 @@ const COMMAND_FORMS: &[Form] = &[
 pub(super) struct AggregateOptions {
     pub(super) crate_path: CratePath,
     pub(super) context: Option<LitStr>,
-    /// Whether `context` stands there, good or bad.
+    /// Whether `context` stands there, good or bad, or perhaps misspelt.
     pub(super) mentions_context: bool,
     pub(super) name: Option<LitStr>,
     pub(super) state_version: Option<u32>,
@@ -57,7 +57,7 @@ impl AggregateOptions {
         Self {
             crate_path: options.crate_path(errors),
             context: options.name("context", errors),
-            mentions_context: options.get("context").is_some(),
+            mentions_context: options.get("context").is_some() || options.has_unknown(),
             name: options.name("name", errors),
             state_version: options.number("state_version", 1, errors).map(|(version, _)| version),
             snapshot_every: options.number("snapshot_every", 0, errors).map(|(every, _)| every),

@@ -126,7 +126,7 @@ fn take_markers(member: Member, errors: &Errors) -> Marked {
             method.attrs.retain(|attribute| {
                 let kind = marker::kind(attribute);
                 markers.extend(kind.map(|kind| (kind, attribute.clone())));
-                kind.is_none()
+                kind.is_none() && !marker::is_conditional(attribute)
             });
             Marked { member: Member::Method(method), markers }
         }

@@ -53,6 +53,18 @@ impl BuildError {
         self.store.as_ref().map_or("MISCONFIGURED", StoreError::code)
     }
 
+    /// The store's own error, when it is the store that can't be used.
+    #[must_use]
+    pub const fn store_error(&self) -> Option<&StoreError> {
+        self.store.as_ref()
+    }
+
+    /// Whether building again may succeed, with nothing changed.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.store.as_ref().is_some_and(StoreError::is_retryable)
+    }
+
     fn misconfigured(problems: Vec<String>) -> Self {
         Self { problems, store: None }
     }
@@ -66,6 +78,9 @@ impl From<StoreError> for BuildError {
 
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(error) = &self.store {
+            return fmt::Display::fmt(error, f);
+        }
         f.write_str("the domain can't be built:")?;
         self.problems.iter().try_for_each(|problem| write!(f, "\n  - {problem}"))
     }
@@ -210,7 +225,8 @@ impl DomainBuilder {
         let Registry { mut report, mut problems } = registry;
         report.services = self.services.names();
         if self.store.is_none() {
-            problems.push("no store: give one with `.store(..)`, such as `SqliteStore::open(\"app.db\").await?`".into());
+            problems
+                .push("no store: give one with `.store(..)`, such as `SqliteStore::open(\"app.db\").await?`".into());
         }
         self.check_settings(&mut problems);
         let (Some(store), true) = (self.store.clone(), problems.is_empty()) else {
@@ -228,7 +244,7 @@ impl DomainBuilder {
             lanes: Lanes::new(),
             warm,
             namespaces,
-            aggregates: report.aggregates.iter().map(|(aggregate, _)| (aggregate.rust_type(), ())).collect(),
+            aggregates: report.aggregates.iter().map(|(aggregate, _)| aggregate.rust_type()).collect(),
             report,
         };
         Ok(Domain { inner: Arc::new(inner) })
@@ -236,7 +252,8 @@ impl DomainBuilder {
 
     fn check_settings(&self, problems: &mut Vec<String>) {
         if self.settings.pending.is_zero() {
-            problems.push("`.pending_for(0)`: a reservation that expires at once protects nothing; give it seconds".into());
+            problems
+                .push("`.pending_for(0)`: a reservation that expires at once protects nothing; give it seconds".into());
         }
         if self.settings.attempts == 0 {
             problems.push("`.attempts(0)`: a command is decided at least once".into());
@@ -254,13 +271,15 @@ impl DomainBuilder {
         store: &Arc<dyn Store>,
         report: &Report,
     ) -> Result<HashMap<&'static str, RegisteredNamespace>, BuildError> {
-        let contexts: BTreeSet<&'static str> = report.aggregates.iter().map(|(aggregate, _)| aggregate.context).collect();
+        let contexts: BTreeSet<&'static str> =
+            report.aggregates.iter().map(|(aggregate, _)| aggregate.context).collect();
         let wanted: Vec<(Namespace, &'static str)> = report
             .namespaces
             .iter()
             .flat_map(|(namespace, ..)| contexts.iter().map(|context| (*namespace, *context)))
             .collect();
-        let records: Vec<NamespaceRecord> = wanted.iter().map(|(namespace, context)| record(namespace, context)).collect();
+        let records: Vec<NamespaceRecord> =
+            wanted.iter().map(|(namespace, context)| record(namespace, context)).collect();
         let mut answers = store.register(records.clone()).await?;
         let mut problems = Vec::new();
         let mut rekeyed = false;
@@ -341,8 +360,14 @@ fn collides(wanted: &NamespaceRecord, collisions: &[crate::store::RekeyCollision
     );
     for collision in collisions.iter().take(20) {
         let _ = match &collision.other {
-            Some(other) => fmt::Write::write_fmt(&mut problem, format_args!("\n      {} and {other} would share one", collision.holder)),
-            None => fmt::Write::write_fmt(&mut problem, format_args!("\n      {} has one that would be no key", collision.holder)),
+            Some(other) => fmt::Write::write_fmt(
+                &mut problem,
+                format_args!("\n      {} and {other} would share one", collision.holder),
+            ),
+            None => fmt::Write::write_fmt(
+                &mut problem,
+                format_args!("\n      {} has one that would be no key", collision.holder),
+            ),
         };
     }
     problem

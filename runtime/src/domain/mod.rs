@@ -22,7 +22,7 @@ use crate::services::Services;
 use crate::store::{CommitRecord, Store};
 use crate::text::Text;
 use std::any::TypeId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +60,7 @@ pub(crate) struct Inner {
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) warm: Option<quick_cache::sync::Cache<StreamId, Warm>>,
     namespaces: HashMap<&'static str, RegisteredNamespace>,
-    aggregates: HashMap<TypeId, ()>,
+    aggregates: HashSet<TypeId>,
     report: Report,
 }
 
@@ -89,7 +89,6 @@ impl RegisteredNamespace {
 
 impl Domain {
     /// Starts to build a domain.
-    #[must_use]
     pub fn builder() -> DomainBuilder {
         DomainBuilder::new()
     }
@@ -182,7 +181,7 @@ impl Inner {
 
     /// Checks that `A` is registered.
     pub(crate) fn check_registered<A: Aggregate>(&self) -> Result<(), Error> {
-        if self.aggregates.contains_key(&TypeId::of::<A>()) {
+        if self.aggregates.contains(&TypeId::of::<A>()) {
             return Ok(());
         }
         let known: Vec<_> = self.report.aggregates.iter().map(|(known, _)| known.aggregate().to_string()).collect();

@@ -104,13 +104,19 @@ impl<'d> Reservations<'d> {
                 AppendReply::Written(_) => return Ok(Some(holder)),
                 AppendReply::Refused(_) if attempts < ATTEMPTS_DEFAULT => {}
                 AppendReply::Refused(_) => {
-                    return Err(Error::Conflict { stream: holder, attempts, expected: None, actual: None });
+                    return Err(Error::Conflict { stream: holder.into(), attempts, expected: None, actual: None });
                 }
             }
         }
     }
 
-    fn release_commit(&self, holder: &StreamId, version: u64, claim: KeyClaim, by: Release<'_>) -> Result<Append, Error> {
+    fn release_commit(
+        self,
+        holder: &StreamId,
+        version: u64,
+        claim: KeyClaim,
+        by: Release<'_>,
+    ) -> Result<Append, Error> {
         let token = Token::from_u128(self.domain.ids.next());
         let note = serde_json::json!({ "author": by.author, "reason": by.reason });
         let metadata = RawValue::from_string(note.to_string());
@@ -128,7 +134,7 @@ impl<'d> Reservations<'d> {
     }
 
     fn key_id(
-        &self,
+        self,
         context: &'static str,
         namespace: Namespace,
         tenant: Option<&str>,

@@ -117,7 +117,7 @@ impl<A: Aggregate> LoadAggregate<A> {
             None => load::fresh(inner, stream).await?,
         };
         if !state.exists {
-            return Err(Error::NotFound { stream: stream.clone() });
+            return Err(Error::NotFound { stream: Box::new(stream.clone()) });
         }
         Ok(Loaded { id: self.aggregate, version: state.version, deleted: state.deleted, state: state.state })
     }
@@ -134,6 +134,9 @@ impl<A: Aggregate> IntoFuture for LoadAggregate<A> {
 
 impl<A> fmt::Debug for LoadAggregate<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LoadAggregate").field("aggregate", &self.aggregate).field("cached", &self.cached).finish_non_exhaustive()
+        f.debug_struct("LoadAggregate")
+            .field("aggregate", &self.aggregate)
+            .field("cached", &self.cached)
+            .finish_non_exhaustive()
     }
 }

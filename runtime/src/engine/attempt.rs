@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::command::CommandContext;
 use crate::decision::{DecideError, Kind};
 use crate::domain::{Inner, RegisteredNamespace};
-use crate::error::StoreFailure;
+use crate::error::{Error, InvalidKey, StoreFailure};
 use crate::ids::Token;
 use crate::limits::{ASKED_AGAIN_MAX, KEYS_PER_DECISION_MAX};
 use crate::observe::{ScopeCall, ScopeCallKind};
@@ -16,9 +16,12 @@ use crate::reservation::{KeyId, Namespace, RequestHash, Reserved};
 use crate::scope::too_many_keys;
 use crate::store::{GiveUp, KeyClaim, Reserve, ReserveKey, ReserveReply, StoreError};
 use crate::text::Text;
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Up to so many keys are found by looking at each.
+const FEW_KEYS: usize = 16;
 
 pub(crate) struct Attempt {
     domain: Arc<Inner>,
@@ -27,11 +30,30 @@ pub(crate) struct Attempt {
     request: RequestHash,
     basis: Basis,
     keys: Vec<KeyEntry>,
+    /// Where a key stands in `keys`; kept only when there are many.
     by_key: HashMap<KeyId, usize>,
-    poison: Option<StoreFailure>,
+    poison: Option<Poison>,
     blocked: Option<Blocked>,
     same_request: bool,
     calls: Vec<ScopeCall>,
+}
+
+/// Why an attempt can't commit any more, whatever its handler returns (R2).
+#[derive(Clone, Debug)]
+pub(crate) enum Poison {
+    Store(StoreError),
+    Misconfigured(String),
+    InvalidKey(InvalidKey),
+}
+
+impl From<Poison> for Error {
+    fn from(poison: Poison) -> Self {
+        match poison {
+            Poison::Store(error) => error.into(),
+            Poison::Misconfigured(problem) => Self::Misconfigured(problem),
+            Poison::InvalidKey(error) => Self::InvalidKey(error),
+        }
+    }
 }
 
 /// The state that an attempt decides on.
@@ -68,7 +90,7 @@ impl Attempt {
             request,
             basis,
             keys: Vec::new(),
-            by_key: HashMap::new(),
+            by_key: HashMap::default(),
             poison: None,
             blocked: None,
             same_request: false,
@@ -115,10 +137,7 @@ impl Attempt {
         match self.enter_all(namespace, &registered, std::slice::from_ref(&key)) {
             Ok(entries) => self.keys[entries[0]].released = true,
             // A release can't fail; the append must not go on without it.
-            Err(_) => self.poison_with(StoreError::not_done(
-                crate::store::StoreErrorKind::Overloaded,
-                too_many_keys(namespace.name()).to_string(),
-            )),
+            Err(error) => self.poison_with(Poison::InvalidKey(error)),
         }
     }
 
@@ -164,8 +183,9 @@ impl Attempt {
                 Ok(reply) => break reply,
                 Err(error) if asked < ASKED_AGAIN_MAX && (error.is_retryable() || !error.surely_not_done()) => {}
                 Err(error) => {
-                    let keys: Vec<Text> = open.iter().map(|&entry| self.keys[entry].key.key.clone()).collect();
-                    keys.into_iter().for_each(|key| self.note(namespace, key, ScopeCallKind::ReserveFailed));
+                    for &entry in open {
+                        self.note(namespace, self.keys[entry].key.key.clone(), ScopeCallKind::ReserveFailed);
+                    }
                     return Err(self.poisoned(error));
                 }
             }
@@ -195,42 +215,56 @@ impl Attempt {
         namespace: Namespace,
         registered: &RegisteredNamespace,
         keys: &[KeyId],
-    ) -> Result<Vec<usize>, DecideError> {
+    ) -> Result<Vec<usize>, InvalidKey> {
         let epoch = registered.epoch_in(&self.context.stream.aggregate.context);
         let before = self.keys.len();
         let mut entries = Vec::with_capacity(keys.len());
         for key in keys {
-            let next = self.keys.len();
-            let entry = *self.by_key.entry(key.clone()).or_insert(next);
-            if entry == next {
-                self.keys.push(KeyEntry { key: key.clone(), epoch, asked: false, answer: None, released: false });
-            }
+            let entry = self.find(key).unwrap_or_else(|| self.enter(key, epoch));
             entries.push(entry);
         }
         if self.keys.len() > KEYS_PER_DECISION_MAX {
             for entry in self.keys.drain(before..) {
                 self.by_key.remove(&entry.key);
             }
-            return Err(too_many_keys(namespace.name()).into());
+            return Err(too_many_keys(namespace.name()));
         }
         Ok(entries)
+    }
+
+    fn find(&self, key: &KeyId) -> Option<usize> {
+        if self.by_key.is_empty() {
+            return self.keys.iter().position(|entry| entry.key == *key);
+        }
+        self.by_key.get(key).copied()
+    }
+
+    fn enter(&mut self, key: &KeyId, epoch: u64) -> usize {
+        let entry = self.keys.len();
+        self.keys.push(KeyEntry { key: key.clone(), epoch, asked: false, answer: None, released: false });
+        if self.keys.len() == FEW_KEYS {
+            self.by_key = self.keys.iter().enumerate().map(|(entry, known)| (known.key.clone(), entry)).collect();
+        } else if self.keys.len() > FEW_KEYS {
+            self.by_key.insert(key.clone(), entry);
+        }
+        entry
     }
 
     fn registered(&mut self, namespace: Namespace) -> Result<RegisteredNamespace, DecideError> {
         let found = self.domain.namespace(namespace, &self.context.stream.aggregate.context);
         found.map_err(|problem| {
-            self.poison_with(StoreError::not_done(crate::store::StoreErrorKind::NamespaceChanged, problem.clone()));
+            self.poison_with(Poison::Misconfigured(problem.clone()));
             DecideError(Kind::Misconfigured(problem))
         })
     }
 
     fn poisoned(&mut self, error: StoreError) -> DecideError {
-        self.poison_with(error.clone());
+        self.poison_with(Poison::Store(error.clone()));
         DecideError(Kind::Store(StoreFailure(error)))
     }
 
-    fn poison_with(&mut self, error: StoreError) {
-        self.poison.get_or_insert(StoreFailure(error));
+    fn poison_with(&mut self, poison: Poison) {
+        self.poison.get_or_insert(poison);
     }
 
     fn note(&mut self, namespace: Namespace, key: Text, kind: ScopeCallKind) {
@@ -310,7 +344,7 @@ impl Attempt {
         self.domain.clock.now()
     }
 
-    pub(crate) fn poison(&self) -> Option<&StoreFailure> {
+    pub(crate) fn poison(&self) -> Option<&Poison> {
         self.poison.as_ref()
     }
 

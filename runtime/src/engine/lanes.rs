@@ -4,9 +4,10 @@
 use crate::error::Error;
 use crate::ids::StreamId;
 use crate::limits::LANE_WAITERS_MAX;
+use foldhash::HashMap;
+use foldhash::fast::RandomState;
 use parking_lot::Mutex;
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use tokio::sync::OwnedMutexGuard;
 
@@ -41,7 +42,7 @@ struct Place {
 impl Lanes {
     pub(crate) fn new() -> Arc<Self> {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Arc::new(Self { shards, hasher: RandomState::new() })
+        Arc::new(Self { shards, hasher: RandomState::default() })
     }
 
     /// Waits for the turn on `stream`, in order of arrival. Cancel safe: a dropped wait gives its place up.

@@ -7,17 +7,13 @@ use crate::domain::Inner;
 use crate::error::Error;
 use crate::event::EventSet;
 use crate::ids::StreamId;
-use crate::store::{CommitKind, CommitRecord, Load, SnapshotRecord};
+use crate::store::{CommitKind, CommitRecord, DELETED, Load, RESTORED, SnapshotRecord};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// The built-in event that marks an aggregate as deleted (C10).
-pub(crate) const DELETED: &str = "$deleted";
-/// The built-in event that takes that back.
-pub(crate) const RESTORED: &str = "$restored";
-
 /// A state as of a version.
+#[expect(clippy::struct_field_names, reason = "the user's state is called the state everywhere")]
 pub(crate) struct State<A> {
     pub(crate) version: u64,
     pub(crate) exists: bool,
@@ -78,7 +74,7 @@ pub(crate) async fn fresh<A: Aggregate>(domain: &Inner, stream: &StreamId) -> Re
         after_version: basis.version,
         snapshot_of: (A::SNAPSHOT_EVERY > 0).then_some(A::STATE_VERSION),
     };
-    let loaded = domain.store.load(load).await?;
+    let mut loaded = domain.store.load(load).await?;
     let basis = match &loaded.snapshot {
         Some(snapshot) => from_snapshot(stream, snapshot).unwrap_or(basis),
         None => basis,
@@ -86,13 +82,9 @@ pub(crate) async fn fresh<A: Aggregate>(domain: &Inner, stream: &StreamId) -> Re
     // A snapshot that can't be read is no loss, the events are all there: read them.
     if loaded.snapshot.as_ref().is_some_and(|snapshot| snapshot.version != basis.version) {
         let load = Load { stream: stream.clone(), after_version: basis.version, snapshot_of: None };
-        let loaded = domain.store.load(load).await?;
-        return keep(domain, stream, replay(stream, basis, &loaded.commits)?);
+        loaded = domain.store.load(load).await?;
     }
-    keep(domain, stream, replay(stream, basis, &loaded.commits)?)
-}
-
-fn keep<A: Aggregate>(domain: &Inner, stream: &StreamId, state: State<A>) -> Result<State<A>, Error> {
+    let state = replay(stream, basis, &loaded.commits)?;
     domain.keep_warm(stream, &state);
     Ok(state)
 }
@@ -116,8 +108,9 @@ pub(crate) fn replay<A: Aggregate>(
 ) -> Result<State<A>, Error> {
     for commit in commits {
         if commit.version != basis.version + 1 {
-            let problem = format!("version {} follows version {}; versions have no gaps", commit.version, basis.version);
-            return Err(Error::Undecodable { stream: stream.clone(), problem });
+            let problem =
+                format!("version {} follows version {}; versions have no gaps", commit.version, basis.version);
+            return Err(Error::Undecodable { stream: Box::new(stream.clone()), problem });
         }
         basis.version = commit.version;
         if commit.kind != CommitKind::Command {
@@ -142,6 +135,6 @@ pub(crate) fn replay<A: Aggregate>(
 pub(crate) fn evolve<A: Aggregate>(stream: &StreamId, state: &mut A, event: &A::Event) -> Result<(), Error> {
     catch(|| state.evolve(event)).map_err(|_| Error::Panicked {
         during: format!("applying event {:?}", event.info().name),
-        stream: stream.clone(),
+        stream: Box::new(stream.clone()),
     })
 }

@@ -56,14 +56,16 @@ pub(crate) async fn execute<A: Decide<C>, C: Command>(
     command: C,
 ) -> Result<Outcome<A>, Error> {
     let handed_over = HandedOver::default();
-    let Some(deadline) = request.deadline else { return decide_until_done(domain, &request, command, &handed_over).await };
+    let Some(deadline) = request.deadline else {
+        return decide_until_done(domain, &request, command, &handed_over).await;
+    };
     tokio::select! {
         biased;
         outcome = decide_until_done(domain, &request, command, &handed_over) => outcome,
         () = domain.clock.sleep(deadline) => Err(if handed_over.get() {
             Error::OutcomeUnknown { request_id: request.id, reason: "The deadline passed while it was written.".into() }
         } else {
-            Error::Timeout { stream: request.stream().clone() }
+            Error::Timeout { stream: Box::new(request.stream().clone()) }
         }),
     }
 }
@@ -79,20 +81,17 @@ async fn decide_until_done<A: Decide<C>, C: Command>(
         let problem = "a handler sent a command to an aggregate that is waiting for it; let the handler return first";
         return Err(Error::Misconfigured(format!("{}: {problem}", request.stream())));
     }
-    let _turn = match link.is_nested() {
-        true => None,
-        false => Some(domain.lanes.turn(request.stream()).await?),
-    };
-    let (mut retry, mut command, mut attempt, mut stale) = (Retry::new(domain), Some(command), 0, false);
+    let _turn = if link.is_nested() { None } else { Some(domain.lanes.turn(request.stream()).await?) };
+    let (mut retry, mut command, mut attempt, mut is_stale) = (Retry::new(domain), Some(command), 0, false);
     loop {
         attempt += 1;
         let command = match command.take() {
             Some(command) => command,
             None => request.command_again()?,
         };
-        match decide_once(domain, request, command, (attempt, stale), &link, handed_over).await? {
+        match decide_once(domain, request, command, (attempt, is_stale), &link, handed_over).await? {
             Step::Done(outcome) => return Ok(outcome),
-            Step::Stale if retry.after_conflict(domain).await => stale = true,
+            Step::Stale if retry.after_conflict(domain).await => is_stale = true,
             Step::Stale => return Err(request.conflict(attempt)),
             Step::Pending(blocked, answer) => {
                 if !retry.after_pending(domain, &blocked).await {
@@ -108,19 +107,19 @@ async fn decide_once<A: Decide<C>, C: Command>(
     domain: &Arc<Inner>,
     request: &Request<A>,
     command: C,
-    (attempt, stale): (u32, bool),
+    (number, is_stale): (u32, bool),
     link: &Arc<Link>,
     handed_over: &HandedOver,
 ) -> Result<Step<A>, Error> {
-    let (state, unchecked) = basis::<A, C>(domain, request, stale).await?;
-    if let Err(error) = gate::<A, C>(request, &state, attempt) {
+    let (state, unchecked) = basis::<A, C>(domain, request, is_stale).await?;
+    if let Err(error) = gate::<A, C>(request, &state, number) {
         return without_append(domain, request, (&state, unchecked), Err(error), None).await;
     }
     let context = Arc::new(CommandContext {
         stream: request.stream().clone(),
         request_id: request.id.clone(),
         metadata: request.metadata.clone(),
-        attempt,
+        attempt: number,
     });
     let basis = Basis { version: state.version, exists: state.exists, deleted: state.deleted };
     let mut attempt = Attempt::new(domain, context, request.hash(), basis);
@@ -146,9 +145,9 @@ async fn decide_once<A: Decide<C>, C: Command>(
 async fn basis<A: Decide<C>, C: Command>(
     domain: &Inner,
     request: &Request<A>,
-    stale: bool,
+    is_stale: bool,
 ) -> Result<(State<A>, bool), Error> {
-    if !stale {
+    if !is_stale {
         if let Some(warm) = load::warm::<A>(domain, request.stream()) {
             return Ok((warm, true));
         }
@@ -161,7 +160,7 @@ async fn basis<A: Decide<C>, C: Command>(
 
 /// What comes before the decision: deleted, existence, version, in this order (C4, C2, C5, C10).
 fn gate<A: Decide<C>, C: Command>(request: &Request<A>, state: &State<A>, attempt: u32) -> Result<(), Error> {
-    let stream = || request.stream().clone();
+    let stream = || Box::new(request.stream().clone());
     if state.deleted && !is_built_in(A::COMMAND) {
         return Err(Error::Deleted { stream: stream() });
     }
@@ -202,18 +201,20 @@ async fn decide<A: Decide<C>, C: Command>(
     }
     // What the handler made of a store that failed is not to be trusted (R2).
     if let Some(poison) = attempt.poison() {
-        return Err(poison.0.clone().into());
+        return Err(poison.clone().into());
     }
     if attempt.met_same_request() {
         let reason = "The same request is being decided elsewhere.".into();
         return Err(Error::NotWritten { request_id: attempt.context().request_id.clone(), reason });
     }
     match decided {
-        Err(guard::Panicked) => Err(Error::Panicked { during: format!("the handler of {}", A::COMMAND), stream }),
+        Err(guard::Panicked) => {
+            Err(Error::Panicked { during: format!("the handler of {}", A::COMMAND), stream: stream.into() })
+        }
         Ok(Ok(decision)) => Ok(decision),
         Ok(Err(error)) => Err(match error.0 {
             Kind::Rejected(rejection) => Error::Rejected(rejection),
-            Kind::Failed(source) => Error::Failed { command: A::COMMAND, stream, source },
+            Kind::Failed(source) => Error::Failed { command: A::COMMAND, stream: stream.into(), source },
             Kind::InvalidKey(error) => Error::InvalidKey(error),
             Kind::InvalidId(error) => Error::InvalidId(error),
             Kind::Misconfigured(problem) => Error::Misconfigured(problem),

@@ -64,8 +64,9 @@ impl<A: Aggregate> Request<A> {
     pub(crate) fn hash(&self) -> RequestHash {
         let StreamId { aggregate, tenant, .. } = self.stream();
         let parts = [&*aggregate.context, &aggregate.name, tenant, self.id.as_str()];
-        let [a, b, c, d, e, f, g, h, ..] = digest(&parts.map(str::as_bytes));
-        RequestHash(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
+        let digest = digest(&parts.map(str::as_bytes));
+        let first = digest.first_chunk().expect("a digest has 32 bytes");
+        RequestHash(u64::from_le_bytes(*first))
     }
 
     /// The command once more, for another attempt.
@@ -75,11 +76,13 @@ impl<A: Aggregate> Request<A> {
     {
         from_json(&self.command).map_err(|problem| {
             let name = A::COMMAND;
-            Error::Misconfigured(format!("command {name} can't be read back from its own JSON to be decided again: {problem}"))
+            Error::Misconfigured(format!(
+                "command {name} can't be read back from its own JSON to be decided again: {problem}"
+            ))
         })
     }
 
     pub(crate) fn conflict(&self, attempts: u32) -> Error {
-        Error::Conflict { stream: self.stream().clone(), attempts, expected: None, actual: None }
+        Error::Conflict { stream: Box::new(self.stream().clone()), attempts, expected: None, actual: None }
     }
 }

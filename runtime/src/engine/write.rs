@@ -1,7 +1,7 @@
 //! The append of a decision, and everything that may come of it.
 
 use super::attempt::Attempt;
-use super::load::{DELETED, RESTORED, State, evolve};
+use super::load::{State, evolve};
 use super::request::Request;
 use super::{HandedOver, Step, without_append};
 use crate::aggregate::{Aggregate, Decide};
@@ -15,7 +15,8 @@ use crate::ids::AggregateId;
 use crate::limits::ASKED_AGAIN_MAX;
 use crate::outcome::{Committed, Outcome};
 use crate::store::{
-    Append, AppendReply, CommitKind, CommitRecord, Refusal, Settle, Settled, SnapshotRecord, StoreError, Written,
+    Append, AppendReply, CommitKind, CommitRecord, DELETED, RESTORED, Refusal, Settle, Settled, SnapshotRecord,
+    StoreError, Written,
 };
 use crate::text::Text;
 use serde_json::value::RawValue;
@@ -30,9 +31,8 @@ pub(super) async fn append<A: Decide<C>, C: Command>(
     handed_over: &HandedOver,
 ) -> Result<Step<A>, Error> {
     let domain = Arc::clone(attempt.domain());
-    let prepared = next_state(request, state, &decision).and_then(|next| {
-        Ok((next, encode(request, &decision)?, metadata(request)?))
-    });
+    let prepared = next_state(request, state, &decision)
+        .and_then(|next| Ok((next, encode(request, &decision)?, metadata(request)?)));
     let (next, events, metadata) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -70,12 +70,16 @@ pub(super) async fn append<A: Decide<C>, C: Command>(
         }
         Err(error) if error.surely_not_done() => {
             handed_over.set(false);
-            drop(domain.store.give_up(crate::store::GiveUp { holder: settle.stream, token: settle.token, keys: settle.keys }));
+            drop(domain.store.give_up(crate::store::GiveUp {
+                holder: settle.stream,
+                token: settle.token,
+                keys: settle.keys,
+            }));
             return without_append(&domain, request, (state, unchecked), Err(error.into()), None).await;
         }
         Err(error) => settled(&domain, request, settle, &error).await?,
     };
-    Ok(Step::Done(committed(&domain, request, next, decision, (written, attempts))))
+    Ok(Step::Done(committed(&domain, request, &next, decision, (written, attempts))))
 }
 
 fn next_state<A: Aggregate, C>(
@@ -154,13 +158,13 @@ async fn settled<A: Aggregate>(
 fn committed<A: Aggregate, C>(
     domain: &Inner,
     request: &Request<A>,
-    next: State<A>,
+    next: &State<A>,
     decision: Decision<A, C>,
     (written, attempts): (Written, u32),
 ) -> Outcome<A> {
-    domain.keep_warm(request.stream(), &next);
-    if A::SNAPSHOT_EVERY > 0 && next.version % u64::from(A::SNAPSHOT_EVERY) == 0 {
-        save_snapshot(domain, request, &next);
+    domain.keep_warm(request.stream(), next);
+    if A::SNAPSHOT_EVERY > 0 && next.version.is_multiple_of(u64::from(A::SNAPSHOT_EVERY)) {
+        save_snapshot(domain, request, next);
     }
     Outcome::Committed(Committed {
         id: request.aggregate.clone(),

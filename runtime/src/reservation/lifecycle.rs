@@ -42,7 +42,6 @@ pub enum KeyUse {
 pub struct Lost;
 
 /// Reserves a key for `holder` (R1, R3).
-#[must_use]
 pub fn reserve(record: Option<&Record>, holder: &StreamId, lease: Lease, now: Timestamp) -> (Change, Reserved) {
     let pending = |leases| Change::Put(Record { holder: holder.clone(), state: RecordState::Pending(leases) });
     let Some(record) = record else { return (pending(vec![lease]), Reserved::Newly) };

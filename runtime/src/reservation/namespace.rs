@@ -1,7 +1,7 @@
 //! `Namespace`: what is unique, within what, and how its keys are normalised. The stores know only its name.
 
-use super::normalize::{Normalizer, VERBATIM};
 use super::KeyId;
+use super::normalize::{Normalizer, VERBATIM};
 use crate::error::InvalidKey;
 use crate::ids::{StreamId, check_name};
 use crate::limits::KEY_BYTES_MAX;

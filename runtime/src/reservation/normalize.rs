@@ -179,7 +179,9 @@ mod tests {
     /// R13, U47: the attack of 2013 used a normaliser that needed two passes.
     #[test]
     fn every_normalizer_is_idempotent_on_its_own_output() {
-        for text in ["\u{1d2e}\u{1d35}\u{1d33}\u{1d2e}\u{1d35}\u{1d3f}\u{1d30}", "\u{c5}", "\u{212b}", "ＡＤＭＩＮ", "İ"] {
+        for text in
+            ["\u{1d2e}\u{1d35}\u{1d33}\u{1d2e}\u{1d35}\u{1d3f}\u{1d30}", "\u{c5}", "\u{212b}", "ＡＤＭＩＮ", "İ"]
+        {
             idempotent(text);
         }
         let mut random = fastrand::Rng::with_seed(47);

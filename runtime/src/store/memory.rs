@@ -15,8 +15,9 @@ use crate::ids::{AggregateType, RequestId, StreamId, Token};
 use crate::reservation::lifecycle::{self, Change};
 use crate::reservation::{KeyId, Record, RecordState};
 use crate::text::Text;
+use foldhash::HashMap;
 use parking_lot::Mutex;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -174,7 +175,9 @@ impl Data {
                     let (_, epoch) = self.namespaces.entry(id(&namespace)).or_insert((namespace, 1));
                     Registered::AsGiven { epoch: *epoch }
                 }
-                None => Registered::AsGiven { epoch: self.namespaces.get(&id(&namespace)).map_or(1, |(_, epoch)| *epoch) },
+                None => {
+                    Registered::AsGiven { epoch: self.namespaces.get(&id(&namespace)).map_or(1, |(_, epoch)| *epoch) }
+                }
             });
         }
         answers
@@ -319,7 +322,11 @@ impl Data {
     fn rekey(&mut self, rekey: &Rekey, now: Timestamp) -> RekeyReply {
         let NamespaceRecord { context, name, .. } = &rekey.namespace;
         // Another process did it already: raising the epoch again would lock that one out.
-        if self.namespaces.get(&(context.clone(), name.clone())).is_some_and(|(recorded, _)| *recorded == rekey.namespace) {
+        if self
+            .namespaces
+            .get(&(context.clone(), name.clone()))
+            .is_some_and(|(recorded, _)| *recorded == rekey.namespace)
+        {
             return RekeyReply::Done { moved: 0 };
         }
         let is_of = |key: &KeyId| key.context == *context && key.namespace == *name;

@@ -11,9 +11,9 @@ mod reply;
 pub mod sqlite;
 
 pub use record::{
-    Append, AppendReply, Check, Checked, CommitKind, CommitRecord, Fingerprint, GiveUp, KeyChange, KeyClaim, Load,
-    LoadedStream, NamespaceRecord, Refusal, Registered, Rekey, RekeyCollision, RekeyReply, RequestKey, Reserve,
-    ReserveKey, ReserveReply, Settle, Settled, SnapshotRecord, Written,
+    Append, AppendReply, Check, Checked, CommitKind, CommitRecord, DELETED, Fingerprint, GiveUp, KeyChange, KeyClaim,
+    Load, LoadedStream, NamespaceRecord, RESTORED, Refusal, Registered, Rekey, RekeyCollision, RekeyReply, RequestKey,
+    Reserve, ReserveKey, ReserveReply, Settle, Settled, SnapshotRecord, Written,
 };
 pub use reply::StoreReply;
 

@@ -142,6 +142,11 @@ impl RequestKey {
     }
 }
 
+/// The name of the built-in event by which a commit deletes its aggregate (C10).
+pub const DELETED: &str = "$deleted";
+/// The name of the built-in event by which a commit restores its aggregate (C10).
+pub const RESTORED: &str = "$restored";
+
 /// A commit as it is read back. One version of its stream, one global position.
 #[derive(Clone, Debug)]
 pub struct CommitRecord {

@@ -1,5 +1,7 @@
 //! Appends: versions, refusals, positions, snapshots (C1, S2, S3, S4).
 
+#![expect(clippy::missing_panics_doc, reason = "a case panics when the store does not conform")]
+
 use super::Subject;
 use super::actor::{Actor, assert_refused, event, is_conflict, registered, stream};
 use freehold::reservation::Reserved;

@@ -1,5 +1,7 @@
 //! Whole commands on the store, through a domain: the rules that decision and store keep together (C1 to C10, R1 to R21).
 
+#![expect(clippy::missing_panics_doc, reason = "a case panics when the store does not conform")]
+
 use super::Subject;
 use super::actor::unique;
 use crate::script::Ending::{Fail, Happen, NoOp, Panic, Reject};
@@ -166,7 +168,8 @@ pub async fn the_last_call_on_a_key_wins(subject: &Subject) {
     let kept = Script::new([Release(name("k")), Reserve(name("k"))], happen());
     domain.send(&a, Change(kept)).await.expect("kept");
     assert!(holds(&domain, "a", NAMES, "k").await);
-    let dropped = Script::new([Reserve(name("l")), Release(name("l")), Reserve(name("k")), Release(name("k"))], happen());
+    let dropped =
+        Script::new([Reserve(name("l")), Release(name("l")), Reserve(name("k")), Release(name("k"))], happen());
     domain.send(&a, Change(dropped)).await.expect("dropped");
     assert!(is_free(&domain, "k").await && is_free(&domain, "l").await);
 }

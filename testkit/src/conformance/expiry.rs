@@ -1,5 +1,7 @@
 //! Expiry, and what never expires (R3, R7). Nothing sleeps: the store's clock is moved.
 
+#![expect(clippy::missing_panics_doc, reason = "a case panics when the store does not conform")]
+
 use super::Subject;
 use super::actor::{Actor, PENDING_MS, pending_until, registered};
 use freehold::reservation::Reserved;

@@ -1,5 +1,7 @@
 //! Keys as text: compared byte for byte, never cut, never reinterpreted (R14, U51, U52, U53).
 
+#![expect(clippy::missing_panics_doc, reason = "a case panics when the store does not conform")]
+
 use super::Subject;
 use super::actor::{Actor, registered};
 use super::append::typed;
@@ -56,7 +58,17 @@ pub async fn long_keys_are_neither_cut_nor_confused(subject: &Subject) {
 /// U52, R14: control characters, quotes, emoji and long names are plain text in every part.
 pub async fn control_characters_and_odd_parts_are_plain_text(subject: &Subject) {
     registered(&**subject.store()).await;
-    let odd = ["\u{1}", "\u{1f}", "\u{7f}", "\u{ffff}", "\r\n\t", "\"'`;--", "{\"a\":[1]}", "\u{1F1E9}\u{1F1EA}", "\u{202e}abc"];
+    let odd = [
+        "\u{1}",
+        "\u{1f}",
+        "\u{7f}",
+        "\u{ffff}",
+        "\r\n\t",
+        "\"'`;--",
+        "{\"a\":[1]}",
+        "\u{1F1E9}\u{1F1EA}",
+        "\u{202e}abc",
+    ];
     for (number, text) in odd.into_iter().enumerate() {
         let holder = Actor::of(subject.store(), typed(text, "brand", "acme"));
         holder.take(&format!("{text}{number}")).await;

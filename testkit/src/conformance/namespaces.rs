@@ -1,5 +1,7 @@
 //! Namespaces as the store records them: definitions, epochs, rekeying (R12, R13, R20).
 
+#![expect(clippy::missing_panics_doc, reason = "a case panics when the store does not conform")]
+
 use super::Subject;
 use super::actor::{Actor, CONTEXT, NAMESPACE, assert_refused, fresh_token, namespace, registered};
 use freehold::reservation::lifecycle::KeyUse::Take;

@@ -1,5 +1,7 @@
 //! After trouble: settling, late appends, reopening, and the registry that the log implies (R9, R20, S4, S5).
 
+#![expect(clippy::missing_panics_doc, reason = "a case panics when the store does not conform")]
+
 use super::Subject;
 use super::actor::{Actor, assert_refused, pending_until, registered};
 use freehold::Text;
@@ -86,7 +88,11 @@ pub async fn held_keys_follow_from_the_log(subject: &Subject) {
     for commit in subject.store().commits(0, 1_000).await.expect("the log") {
         for change in &commit.keys {
             let entry = (change.key.clone(), commit.stream.id.clone());
-            if change.taken { held.insert(entry) } else { held.remove(&entry) };
+            if change.taken {
+                held.insert(entry)
+            } else {
+                held.remove(&entry)
+            };
         }
     }
     let mut registry = BTreeSet::new();

@@ -1,5 +1,7 @@
 //! Releasing (R10, R11, R4).
 
+#![expect(clippy::missing_panics_doc, reason = "a case panics when the store does not conform")]
+
 use super::Subject;
 use super::actor::{Actor, assert_refused, pending_until, registered};
 use freehold::reservation::Reserved;

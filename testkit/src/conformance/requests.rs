@@ -1,5 +1,7 @@
 //! Request ids in the store: one commit each, told apart from conflicts (C4, S3).
 
+#![expect(clippy::missing_panics_doc, reason = "a case panics when the store does not conform")]
+
 use super::Subject;
 use super::actor::{Actor, registered};
 use super::append::{replayed, typed, under_request};

@@ -1,5 +1,7 @@
 //! Reserving, giving up, confirming and fencing (R1 to R5, R8, R17).
 
+#![expect(clippy::missing_panics_doc, reason = "a case panics when the store does not conform")]
+
 use super::Subject;
 use super::actor::{Actor, assert_refused, pending_until, registered};
 use freehold::reservation::lifecycle::KeyUse::{self, Keep, Take};

@@ -1,5 +1,7 @@
 //! Within what a key is unique, and who is a holder (R12, U42, U44, U46).
 
+#![expect(clippy::missing_panics_doc, reason = "a case panics when the store does not conform")]
+
 use super::Subject;
 use super::actor::{Actor, SYSTEM_NAMESPACE, key_of, registered};
 use super::append::typed;
@@ -8,11 +10,7 @@ use freehold::reservation::{KeyId, Reserved};
 use freehold::{StreamId, Text};
 
 fn system_key(holder: &StreamId, key: &str) -> KeyId {
-    KeyId {
-        namespace: Text::from_static(SYSTEM_NAMESPACE),
-        scope: Text::from_static(""),
-        ..key_of(holder, key)
-    }
+    KeyId { namespace: Text::from_static(SYSTEM_NAMESPACE), scope: Text::from_static(""), ..key_of(holder, key) }
 }
 
 fn elsewhere(id: &str) -> StreamId {

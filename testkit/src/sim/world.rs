@@ -1,7 +1,7 @@
 //! A world in which a schedule is run: deciders, the store under test, and the model beside it.
 
-use super::schedule::{Action, PENDING_MS, Step};
 use super::Simulation;
+use super::schedule::{Action, PENDING_MS, Step};
 use crate::conformance::Subject;
 use crate::model::{Model, ModelAppend, ModelCommit};
 use freehold::reservation::lifecycle::KeyUse;
@@ -66,8 +66,16 @@ impl<'s> World<'s> {
         };
         store.register(vec![namespace]).await?;
         let now = store.reserve(Reserve { holder: stream(&context, 0), keys: Vec::new() }).await?.now;
-        let mut world =
-            Self { subject, store, model: Model::new(now), context, keys: simulation.keys, deciders: vec![], number, attempts: 0 };
+        let mut world = Self {
+            subject,
+            store,
+            model: Model::new(now),
+            context,
+            keys: simulation.keys,
+            deciders: vec![],
+            number,
+            attempts: 0,
+        };
         for decider in 0..simulation.deciders {
             let stream = stream(&world.context, decider % simulation.aggregates.max(1));
             let decider = world.attempt(stream, 0);
@@ -148,13 +156,8 @@ impl<'s> World<'s> {
     async fn reserve(&mut self, who: usize, keys: Vec<KeyId>) -> Outcome {
         let Decider { stream, token, .. } = self.deciders[who].clone();
         let request = RequestHash(u64::try_from(token.as_u128() & u128::from(u64::MAX)).unwrap_or_default());
-        let asked = |key: &KeyId| ReserveKey {
-            key: key.clone(),
-            epoch: 1,
-            token,
-            request,
-            pending_ms: u64::from(PENDING_MS),
-        };
+        let asked =
+            |key: &KeyId| ReserveKey { key: key.clone(), epoch: 1, token, request, pending_ms: u64::from(PENDING_MS) };
         let reserve = Reserve { holder: stream.clone(), keys: keys.iter().map(asked).collect() };
         let reply = self.store.reserve(reserve).await.map_err(|error| error.to_string())?;
         agree("the store's clock", &reply.now, &self.model.now)?;

@@ -69,8 +69,10 @@ struct State {
     held: Vec<Held>,
 }
 
+type Perform = Box<dyn FnOnce(&dyn Store) + Send>;
+
 /// A call that is held back.
-pub struct Held(Box<dyn FnOnce(&dyn Store) + Send>);
+pub struct Held(Perform);
 
 impl fmt::Debug for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,6 +125,7 @@ impl FaultyStore {
     }
 
     /// Lets the calls through that are held back by [`Fault::Late`], and says how many there were.
+    #[expect(clippy::must_use_candidate, reason = "it is called for what it lets through")]
     pub fn release_held(&self) -> usize {
         let held = std::mem::take(&mut self.state.lock().held);
         let count = held.len();
@@ -138,15 +141,13 @@ impl FaultyStore {
         state.by_number.remove(&number).or_else(|| state.by_name.remove(&(call, occurrence)))
     }
 
-    fn around<T: 'static>(
+    fn around<T: Send + 'static>(
         &self,
         call: Call,
         perform: impl FnOnce(&dyn Store) -> StoreReply<T> + Send + 'static,
-    ) -> StoreReply<T>
-    where
-        T: Send,
-    {
-        let lost = || StoreError::unknown(StoreErrorKind::Unavailable, format!("{call:?}: the answer was lost on purpose"));
+    ) -> StoreReply<T> {
+        let lost =
+            || StoreError::unknown(StoreErrorKind::Unavailable, format!("{call:?}: the answer was lost on purpose"));
         match self.next_fault(call) {
             None => perform(&*self.inner),
             Some(Fault::FailBefore) => StoreReply::ready(Err(StoreError::not_done(

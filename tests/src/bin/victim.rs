@@ -47,7 +47,7 @@ async fn work(domain: &Domain, who: &str) {
             let id = scripted(&request);
             let created = domain.send(&id, Create(Script::take(&name))).request_id(&*request).await;
             let taken = created.as_ref().is_err_and(|error| error.rejection().is_some_and(|no| !no.is_provisional()));
-            if report(created) {
+            if report(&created) {
                 mine.push((request, name));
             } else if taken {
                 free(domain, &name, &format!("{who}-{number}-free")).await;
@@ -60,7 +60,7 @@ async fn work(domain: &Domain, who: &str) {
                 _ => Script::swap(&mine[one].1, &name),
             };
             let released = script.steps.len() == 1;
-            if report(domain.send(&id, Change(script)).request_id(&*request).await) {
+            if report(&domain.send(&id, Change(script)).request_id(&*request).await) {
                 match released {
                     true => drop(mine.swap_remove(one)),
                     false => mine[one].1 = name,
@@ -74,12 +74,12 @@ async fn work(domain: &Domain, who: &str) {
 async fn free(domain: &Domain, name: &str, request: &str) {
     let Ok(Some(holding)) = domain.reservations().holder("scripted", NAMES, Some("acme"), name).await else { return };
     let script = Script::new([Step::Release(name.to_owned())], Ending::Happen("freed".into()));
-    report(domain.send(&scripted(&holding.holder.id), Change(script)).request_id(request).await);
+    report(&domain.send(&scripted(&holding.holder.id), Change(script)).request_id(request).await);
 }
 
-fn report(sent: Result<Outcome<Scripted>, freehold::Error>) -> bool {
+fn report(sent: &Result<Outcome<Scripted>, freehold::Error>) -> bool {
     let mut out = std::io::stdout().lock();
-    let line = match &sent {
+    let line = match sent {
         Ok(Outcome::Committed(committed)) => {
             format!("committed {} {} {}\n", committed.id.id(), committed.version, committed.request_id)
         }

@@ -24,7 +24,7 @@ pub(super) fn handler(handler: &mut CommandHandler, errors: &Errors) {
     if errors.failed() {
         handler.output = Output::Stub;
     }
-    if handler.command().is_none() {
+    if handler.command().is_none_or(|(command, _)| types::borrowed(command).is_some()) {
         handler.output = Output::Nothing;
     }
 }
@@ -59,6 +59,10 @@ fn takes_a_command_first(handler: &CommandHandler, errors: &Errors) {
 }
 
 fn takes_known_parameters(handler: &CommandHandler, errors: &Errors) {
+    if handler.command().is_none() {
+        // One of them may be the command, in the wrong place.
+        return;
+    }
     for parameter in handler.parameters.iter().skip(1) {
         if matches!(parameter.kind, ParameterKind::Unknown) {
             errors.at(

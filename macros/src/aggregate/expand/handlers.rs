@@ -31,8 +31,8 @@ pub(super) fn command_handler(names: &Names<'_>, handler: &CommandHandler) -> To
     };
     let produces = handler.events().into_iter().map(|event| {
         let at = hygienic(event.span());
-        let freehold = names.freehold_at(at);
-        quote_spanned!(at=> #freehold::EventInfo::of::<#event>())
+        let event = names.one_of_set(&event);
+        quote_spanned!(at=> #event::INFO)
     });
     let needs = services(handler).map(|(parameter, service, _)| {
         let (cfgs, at) = (&parameter.cfgs, hygienic(parameter.ty.span()));
@@ -43,7 +43,7 @@ pub(super) fn command_handler(names: &Names<'_>, handler: &CommandHandler) -> To
         Output::Call => call(names, handler, command, by_reference),
         Output::Stub | Output::Nothing => quote_spanned!(at=> ::core::future::pending()),
     };
-    let checks = services(handler).map(|(parameter, service, _)| service_check(parameter, &service));
+    let checks = services(handler).map(|(parameter, service, _)| service_check(names, parameter, &service));
     quote_spanned! {at=>
         #(#shared)*
         #(#cfgs)*
@@ -78,18 +78,11 @@ fn services(handler: &CommandHandler) -> impl Iterator<Item = (&Parameter, Token
     })
 }
 
-/// The name of this function is the message: a service is used from a future that may move between threads.
-fn service_check(parameter: &Parameter, service: &TokenStream) -> TokenStream {
+/// A service is used from a future that may move between threads.
+fn service_check(names: &Names<'_>, parameter: &Parameter, service: &TokenStream) -> TokenStream {
     let (cfgs, at) = (&parameter.cfgs, hygienic(parameter.ty.span()));
-    quote_spanned! {at=>
-        #(#cfgs)*
-        const _: () = {
-            const fn service_must_be_send_and_sync<
-                T: ?::core::marker::Sized + ::core::marker::Send + ::core::marker::Sync,
-            >() {}
-            service_must_be_send_and_sync::<#service>();
-        };
-    }
+    let private = names.private_at(at);
+    quote_spanned!(at=> #(#cfgs)* const _: () = #private::assert_service::<#service>();)
 }
 
 /// The body of `decide`: what the handler takes is fetched in the order of use, and then it is called.
@@ -149,6 +142,10 @@ pub(super) fn produces(names: &Names<'_>) -> TokenStream {
     let mut output = TokenStream::new();
     for handler in &names.aggregate.commands {
         let (command, cfgs) = (handler.command_or_dummy(), &handler.cfgs);
+        if handler.lacks_produces() {
+            let (at, ty) = (names.at, &names.aggregate.block.self_ty);
+            output.extend(fallback::produces_anything(&names.freehold_at(at), ty, &command, cfgs, at));
+        }
         for event in handler.events() {
             let at = hygienic(event.span());
             // A missing `Apply` is reported on the type that this is for; the mistake is in the list of events.

@@ -1,16 +1,18 @@
 //! An aggregate to tokens: the user's block, the enum of events, `EventSet`, `Aggregate`, and the registration.
 //!
 //! What belongs to a single handler is in `handlers`. Everything could be written by hand against the public
-//! API of `freehold`.
+//! API of `freehold`; what comes from `__private` instead is there so that a mistake is one error.
 
 mod handlers;
 
 use self::handlers::{applier, command_handler, produces};
 use super::fallback;
 use super::model::{Aggregate, Applier, Output};
+use super::types;
 use crate::paths::{hygienic, unraw};
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
+use syn::spanned::Spanned as _;
 use syn::{Attribute, Path};
 
 pub(super) fn aggregate(aggregate: &Aggregate) -> TokenStream {
@@ -61,7 +63,7 @@ impl<'a> Names<'a> {
         Self {
             aggregate,
             ident,
-            events: aggregate.event_ident(ident),
+            events: aggregate.enum_ident(ident),
             at: hygienic(ident.span()),
             shared: aggregate.block.attrs.iter().filter(is_shared).collect(),
         }
@@ -90,6 +92,17 @@ impl<'a> Names<'a> {
         kept.filter_map(|applier: &Applier| {
             Some(Variant { cfgs: &applier.cfgs, ident: applier.variant()?, event: applier.event.as_ref()? })
         })
+    }
+
+    /// `<BrandCreated as OneOfSet>`, located where the event is applied, if it is: everything that the enum and
+    /// `produces` ask of an event fails there, with one error.
+    pub(super) fn one_of_set(&self, event: &Path) -> TokenStream {
+        let text = types::text(event);
+        let applied = self.variants().map(|variant| variant.event).find(|applied| types::text(*applied) == text);
+        let event = applied.unwrap_or(event);
+        let at = hygienic(event.span());
+        let private = self.private_at(at);
+        quote_spanned!(at=> <#event as #private::OneOfSet>)
     }
 
     fn event_enum(&self) -> TokenStream {
@@ -131,23 +144,24 @@ impl<'a> Names<'a> {
     fn event_set(&self) -> TokenStream {
         let Self { at, events, shared, .. } = self;
         let freehold = self.freehold_at(*at);
-        let infos = self
-            .variants()
-            .map(|Variant { cfgs, event, .. }| quote_spanned!(*at=> #(#cfgs)* #freehold::EventInfo::of::<#event>()));
-        let info_arms = self.variants().map(|Variant { cfgs, ident, event }| {
-            quote_spanned!(*at=> #(#cfgs)* Self::#ident(_) => #freehold::EventInfo::of::<#event>())
+        let infos = self.variants().map(|Variant { cfgs, event, .. }| {
+            let event = self.one_of_set(event);
+            quote_spanned!(*at=> #(#cfgs)* #event::INFO)
         });
-        let encode_arms = self.variants().map(|Variant { cfgs, ident, .. }| {
-            quote_spanned!(*at=> #(#cfgs)* Self::#ident(ref __event) => #freehold::EncodedEvent::new(__event))
+        let info_arms = self.variants().map(|Variant { cfgs, ident, event }| {
+            let event = self.one_of_set(event);
+            quote_spanned!(*at=> #(#cfgs)* Self::#ident(_) => #event::INFO)
+        });
+        let encode_arms = self.variants().map(|Variant { cfgs, ident, event }| {
+            let event = self.one_of_set(event);
+            quote_spanned!(*at=> #(#cfgs)* Self::#ident(ref __event) => #event::encode(__event))
         });
         let decoders = self.variants().map(|Variant { cfgs, ident, event }| {
+            let event = self.one_of_set(event);
             quote_spanned! {*at=>
                 #(#cfgs)*
-                if #freehold::EncodedEvent::is::<#event>(__event) {
-                    return ::core::result::Result::map(
-                        #freehold::EncodedEvent::decode::<#event>(__event),
-                        Self::#ident,
-                    );
+                if #event::is(__event) {
+                    return ::core::result::Result::map(#event::decode(__event), Self::#ident);
                 }
             }
         });

@@ -10,7 +10,9 @@ impl Brand {
     }
 
     #[on_command]
-    fn rename(&self, command: ) -> BrandCreated {}
+    fn rename(&self, command: ) -> BrandCreated {
+        BrandCreated { name: command.name }
+    }
 
     #[on_event]
     fn created(&mut self, _: &BrandCreated) {}

@@ -1,3 +1,5 @@
+#![deny(unused_must_use)]
+
 #[path = "../../catalog.rs"]
 mod catalog;
 use catalog::*;

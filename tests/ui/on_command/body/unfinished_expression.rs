@@ -6,7 +6,8 @@ use catalog::*;
 impl Brand {
     #[on_command(creates)]
     fn create(&self, command: CreateBrand) -> BrandCreated {
-        command.
+        command.;
+        BrandCreated { name: String::new() }
     }
 
     #[on_event]

@@ -1,6 +1,0 @@
-use freehold::prelude::*;
-
-#[namespace]
-const BRAND_NAMES: Namespace = Namespace::new("");
-
-fn main() {}
