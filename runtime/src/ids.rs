@@ -96,12 +96,12 @@ impl fmt::Debug for StreamId {
 ///
 /// ```standalone_crate
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/brand.rs"));
-/// use freehold::AggregateId;
-///
+/// # fn main() -> Result<(), freehold::InvalidId> {
 /// let brand = AggregateId::<Brand>::new("contoso")?.tenant("acme")?;
 /// assert_eq!(brand.id(), "contoso");
 /// assert!(AggregateId::<Brand>::new("").is_err());
-/// # Ok::<(), freehold::InvalidId>(())
+/// # Ok(())
+/// # }
 /// ```
 pub struct AggregateId<A> {
     stream: StreamId,

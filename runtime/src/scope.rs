@@ -34,6 +34,7 @@ impl<'a> DecideScope<'a> {
     ///     scope.reserve(BRAND_NAMES, name).await?.or_reject(NAME_TAKEN, "another brand has this name")?;
     ///     Ok(())
     /// }
+    /// # fn main() {}
     /// ```
     ///
     /// # Errors

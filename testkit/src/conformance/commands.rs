@@ -115,7 +115,7 @@ async fn until_reserved(domain: &Domain, key: &str) {
     }
 }
 
-/// R5, U23: a key held before stays held, whatever the attempt does and however it ends.
+/// R5, R16, U23: a key held before stays held, whatever the attempt does and however it ends; only that is held.
 pub async fn what_was_held_before_stays_held(subject: &Subject) {
     let domain = domain(subject.store()).await;
     let a = scripted("a");

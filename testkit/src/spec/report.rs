@@ -164,7 +164,8 @@ mod tests {
 
     #[test]
     fn a_text_is_aligned_and_ascii() {
-        let expected = "Brand: events differ\n  given  events  1  A\n                 2  caf\\u{e9}\n\n  events        - expected    + actual\n    +  B\n";
+        let expected = "Brand: events differ\n  given  events  1  A\n                 2  caf\\u{e9}\n\n  \
+                        events        - expected    + actual\n    +  B\n";
         assert_eq!(sample().render(false), expected);
     }
 

@@ -73,6 +73,9 @@ async fn work(domain: &Domain, who: &str) {
 /// Has whoever holds `name` release it, so that the names never run out though their holders' processes are dead.
 async fn free(domain: &Domain, name: &str, request: &str) {
     let Ok(Some(holding)) = domain.reservations().holder("scripted", NAMES, Some("acme"), name).await else { return };
+    if holding.position.is_none() {
+        return;
+    }
     let script = Script::new([Step::Release(name.to_owned())], Ending::Happen("freed".into()));
     report(&domain.send(&scripted(&holding.holder.id), Change(script)).request_id(request).await);
 }

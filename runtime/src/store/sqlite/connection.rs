@@ -1,10 +1,11 @@
-//! Connections: the checks before a file is opened, how each connection is set up, and patience with locks.
+//! Connections: the checks before a file is opened, how each connection is set up and closed, and patience with locks.
 
 use super::errors::{Site, Trouble};
+use super::files;
 use super::schema::{self, Owner, STEPS};
 use crate::clock::Timestamp;
 use crate::store::StoreErrorKind;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, ffi};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,9 +14,11 @@ const LOCK_SPINS: u32 = 20;
 /// The longest pause between two tries. SQLite's own handler pauses up to 100 ms, and starves a second process.
 const LOCK_PAUSE_US_MAX: u64 = 500;
 /// How long the pauses may be in all before the file counts as locked.
-const LOCK_WAIT_US_MAX: u64 = 10_000_000;
+pub(super) const LOCK_WAIT_US_MAX: u64 = 10_000_000;
 /// What the scheduler adds to a pause, roughly.
 const LOCK_PAUSE_OVERHEAD_US: u64 = 60;
+/// How long a connection that is closed waits, in all, for another process that moves the log into the file just then.
+const CLOSE_WAIT_US_MAX: u64 = 1_000_000;
 /// How long a reader waits. In WAL mode it needs to only while the log is recovered or the file is closed.
 const READER_WAIT: Duration = Duration::from_secs(10);
 /// The page cache of a writer, in KiB. Beyond it is the system's, which is as good: 2 MiB to 128 MiB measure the same.
@@ -71,13 +74,17 @@ pub(super) fn site(path: &Path, create: bool) -> Result<Site, Trouble> {
     }
     if !create && !path.exists() {
         return unusable(format!(
-            "there is no store at {shown}; correct the path, or let `SqliteOptions::create` be true"
+            "there is no store at {shown}; check the path. A store that is missing is created, unless \
+             `SqliteOptions::create` is false, as here"
         ));
     }
     Ok(Site::new(path))
 }
 
 /// Opens the connection that writes, and brings the file's schema up to date.
+///
+/// Reads first, and asks for the write lock only when something must be written: a file that another process has locked
+/// can be opened and read.
 pub(super) fn open_writer(
     site: &Site,
     create: bool,
@@ -88,7 +95,9 @@ pub(super) fn open_writer(
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, create);
     let connection = Connection::open_with_flags(site.path(), flags)?;
     connection.busy_timeout(Duration::ZERO)?;
+    files::refuse_hard_links(site)?;
     prepare_writer(&connection, site, create, wal_autocheckpoint, now)?;
+    files::sync_log(site)?;
     Ok(connection)
 }
 
@@ -99,18 +108,24 @@ pub(super) fn prepare_writer(
     wal_autocheckpoint: u32,
     now: Timestamp,
 ) -> Result<(), Trouble> {
-    // A foreign file is not touched, so this comes before anything that writes.
-    if schema::owner(connection, site)? == Owner::Nobody && !create {
-        return Err(Trouble::store(
-            StoreErrorKind::Unusable,
-            format!("{} is empty, it is no store yet; let `SqliteOptions::create` be true", site.path().display()),
-        ));
-    }
+    // Before the first look: a read-only directory has no room for the log, and SQLite's error would not say why.
     if connection.is_readonly("main")? {
         return Err(Trouble::store(
             StoreErrorKind::Unusable,
             format!(
-                "{} can only be read; make the file and its directory writable for this user",
+                "{} is read-only; make the file and its directory writable for this user, and the mount as well. Even \
+                 reading a store needs that",
+                site.path().display()
+            ),
+        ));
+    }
+    // A foreign file is not touched, so this comes before anything that writes.
+    if schema::owner(connection, site)? == Owner::Nobody && !create {
+        return Err(Trouble::store(
+            StoreErrorKind::Unusable,
+            format!(
+                "{} is empty, it is no store yet; check the path. An empty file is made a store, unless \
+                 `SqliteOptions::create` is false, as here",
                 site.path().display()
             ),
         ));
@@ -126,6 +141,11 @@ pub(super) fn prepare_writer(
         ));
     }
     connection.pragma_update(None, "synchronous", "FULL")?;
+    // Where a plain sync stops at the drive's own cache, which is Apple's systems (S4).
+    connection.pragma_update(None, "fullfsync", true)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+    // What a savepoint may have to undo stays in memory: a temporary file is one more disk that may be full or read-only.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
@@ -142,7 +162,44 @@ pub(super) fn open_reader(site: &Site) -> Result<Connection, Trouble> {
     let connection = Connection::open_with_flags(site.path(), flags)?;
     connection.busy_timeout(READER_WAIT)?;
     connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     Ok(connection)
+}
+
+/// Reads in one transaction, which begins after everything that was answered before.
+pub(super) fn at_one_moment<T>(
+    connection: &Connection,
+    read: impl FnOnce(&Connection) -> Result<T, Trouble>,
+) -> Result<T, Trouble> {
+    // One that was left open, by a rollback that failed or a panic, would show the past for ever.
+    end_read(connection);
+    connection.prepare_cached("BEGIN")?.execute([])?;
+    let done = read(connection);
+    end_read(connection);
+    done
+}
+
+fn end_read(connection: &Connection) {
+    if !connection.is_autocommit() {
+        // Nothing was written; ending it can't lose anything, and the answer is there already.
+        let _ = connection.prepare_cached("ROLLBACK").and_then(|mut end| end.execute([]));
+    }
+}
+
+/// Closes the store's last connection: its readers' are closed before.
+///
+/// SQLite moves the log into the file and deletes it when nobody else has the file open, which is why it matters who
+/// closes last. When another process has it open, what can be moved is moved all the same.
+pub(super) fn close_writer(connection: Connection, site: &Site) {
+    let moved = patiently_for(CLOSE_WAIT_US_MAX, || {
+        let is_busy = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(0))?;
+        if is_busy { Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None)) } else { Ok(()) }
+    });
+    let closed = moved.and_then(|()| connection.close().map_err(|(_, error)| error));
+    if let Err(error) = closed {
+        let error = Trouble::from(error).not_done(site);
+        tracing::warn!(%error, "the store's log stays beside its file; nothing is lost, the next opening reads both");
+    }
 }

@@ -77,7 +77,9 @@ impl Trouble {
 
     /// Whether somebody else has the lock that is needed.
     pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
-        matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+        use ErrorCode::{DatabaseBusy, DatabaseLocked, FileLockingProtocolFailed};
+        // The third is what a reader gets that lost the race for the log again and again.
+        matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked | FileLockingProtocolFailed))
     }
 }
 
@@ -87,7 +89,7 @@ fn explain_sqlite(error: &rusqlite::Error, site: &Site) -> (StoreErrorKind, Stri
         return explain_driver(error, site);
     };
     match code {
-        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => (
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => (
             StoreErrorKind::Unavailable,
             format!(
                 "{file} stayed locked by another process for about 10 s: a backup, a shell with an open transaction, \
@@ -107,7 +109,8 @@ fn explain_sqlite(error: &rusqlite::Error, site: &Site) -> (StoreErrorKind, Stri
         ErrorCode::CannotOpen => (
             StoreErrorKind::Unusable,
             format!(
-                "{file} can't be opened or created; check that its directory exists and that this user may write there"
+                "{file}, or its log beside it, can't be opened or created; check that the directory exists, is not on a \
+                 read-only mount, and that this user may write there"
             ),
         ),
         ErrorCode::NotADatabase => (
@@ -120,7 +123,7 @@ fn explain_sqlite(error: &rusqlite::Error, site: &Site) -> (StoreErrorKind, Stri
             StoreErrorKind::Corrupt,
             format!("{file} is damaged; look at it with `PRAGMA integrity_check`, and restore a backup"),
         ),
-        ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed | ErrorCode::NoLargeFileSupport => (
+        ErrorCode::SystemIoFailure | ErrorCode::NoLargeFileSupport => (
             StoreErrorKind::Unusable,
             format!(
                 "the system failed to read or write {file} (SQLite code {}); check the disk and the system's log, and \

@@ -1,5 +1,6 @@
 //! `Job`: a write that waits for the writer, with the reply that its caller waits for.
 
+use super::connection::at_one_moment;
 use super::errors::{Site, Trouble};
 use super::work::Work;
 use super::{log, namespaces, rekey, reservations};
@@ -8,6 +9,8 @@ use crate::store::{
     Append, AppendReply, GiveUp, NamespaceRecord, Registered, Rekey, RekeyReply, Reserve, ReserveReply, Settle,
     Settled, SnapshotRecord, StoreError, StoreErrorKind, StoreReply,
 };
+use rusqlite::Connection;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::oneshot;
 
 /// How many statements a sweep that somebody asked for may take; what is left waits for the next one.
@@ -72,6 +75,21 @@ impl Job {
             Self::Rekey(rekey, answer) => answer.keep(rekey::rekey(work, rekey), explain),
             Self::Drain(answer) => answer.keep(Ok(()), explain),
         }
+    }
+
+    /// Whether it has its answer without the write lock, once the jobs before it are over: there is nothing to write.
+    pub(super) fn is_answered_by_reading(&mut self, connection: &Connection) -> bool {
+        match self {
+            Self::Drain(answer) => answer.kept = Some(Ok(())),
+            Self::Register(namespaces, answer) => {
+                let known = at_one_moment(connection, |connection| namespaces::all_recorded(connection, namespaces));
+                // An error is met again, and told, under the lock.
+                let Ok(Some(known)) = known else { return false };
+                answer.kept = Some(Ok(known));
+            }
+            _ => return false,
+        }
+        true
     }
 
     /// Gives the answer: the transaction is committed.
@@ -141,20 +159,25 @@ impl<T: Send + 'static> Answer<T> {
         self.kept = Some(done.map_err(|trouble| trouble.not_done(site)));
     }
 
-    // Nobody may be waiting any more: a dropped reply withdraws nothing (C8).
-    pub(super) fn give(self) {
-        if let Some(answer) = self.kept {
-            let _ = self.caller.send(answer);
+    pub(super) fn give(mut self) {
+        if let Some(answer) = self.kept.take() {
+            self.send(answer);
         }
     }
 
     fn fail(self, error: &StoreError) {
-        let _ = self.caller.send(Err(error.clone()));
+        self.send(Err(error.clone()));
+    }
+
+    /// Nobody may be waiting any more: a dropped reply withdraws nothing (C8). And who waits may panic when it is woken,
+    /// which is nothing to the others.
+    fn send(self, answer: Result<T, StoreError>) {
+        let _ = catch_unwind(AssertUnwindSafe(|| self.caller.send(answer)));
     }
 }
 
 impl Answer<()> {
     fn over(self) {
-        let _ = self.caller.send(Ok(()));
+        self.send(Ok(()));
     }
 }

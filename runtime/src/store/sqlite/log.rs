@@ -51,8 +51,11 @@ pub(super) const AFTER: &str = concat!(
     ", context, aggregate, tenant, id FROM commits WHERE position > ?1 ORDER BY position LIMIT ?2"
 );
 
-pub(super) const SNAPSHOT: &str = "SELECT version, is_created, is_deleted, state FROM snapshots
-     WHERE id = ?1 AND aggregate = ?2 AND context = ?3 AND tenant = ?4 AND state_version = ?5 AND version > ?6";
+/// Not one that is ahead of its stream, as a log that was restored by hand may leave it: no append would ever fit.
+pub(super) const SNAPSHOT: &str = "SELECT version, is_created, is_deleted, state FROM snapshots AS kept
+     WHERE id = ?1 AND aggregate = ?2 AND context = ?3 AND tenant = ?4 AND state_version = ?5 AND version > ?6
+       AND EXISTS (SELECT 1 FROM commits
+           WHERE id = ?1 AND aggregate = ?2 AND context = ?3 AND tenant = ?4 AND version = kept.version)";
 
 /// An older state never replaces a newer one.
 const SAVE_SNAPSHOT: &str = "INSERT INTO snapshots

@@ -26,6 +26,7 @@ macro_rules! key_params {
 
 mod connection;
 mod errors;
+mod files;
 mod job;
 mod log;
 mod namespaces;
@@ -62,7 +63,9 @@ use tokio::sync::mpsc;
 /// Several processes of one machine may open the same file. The handle is cheap to clone.
 ///
 /// When the last handle is dropped, its threads finish what is queued, close the file and end; nobody waits for that.
-/// [`close`](Self::close) waits, and so does `Domain::close` for the writes.
+/// [`close`](Self::close) waits, and so does `Domain::close` for the writes. Once the last process has closed it, the store
+/// is one file; until then the files with `-wal` and `-shm` at the end of their names belong to it, and a copy needs all
+/// three, or SQLite's own backup.
 #[derive(Clone)]
 pub struct SqliteStore {
     shared: Arc<Shared>,
@@ -73,7 +76,7 @@ struct Shared {
     writes: Sender<Job>,
     reads: Sender<Read>,
     queue_max: usize,
-    /// Closed once every thread has ended.
+    /// Closed once the file is.
     ended: mpsc::Receiver<()>,
 }
 
@@ -127,6 +130,9 @@ impl SqliteStore {
 
     /// Waits for the writes that were handed over before and, when this is the last handle, until the file is closed.
     ///
+    /// A domain has a handle of its own: drop the domains first. What the write-ahead log holds is in the file then, and
+    /// the log is gone unless another process has the store open.
+    ///
     /// # Errors
     ///
     /// [`Closed`](StoreErrorKind::Closed) when the writer has ended before.
@@ -139,7 +145,7 @@ impl SqliteStore {
         if let Some(shared) = Arc::into_inner(self.shared) {
             let Shared { writes, reads, mut ended, .. } = shared;
             drop((writes, reads));
-            // Nothing is ever sent: it answers when the last thread has let go of its end.
+            // Nothing is ever sent: it answers when the writer, which ends last, has let go of its end.
             let _ = ended.recv().await;
         }
         Ok(())

@@ -5,7 +5,7 @@ use super::work::Work;
 use crate::reservation::Tenancy;
 use crate::store::{NamespaceRecord, Registered};
 use crate::text::Text;
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
 
 /// The epoch of a namespace that was never rekeyed.
 pub(super) const FIRST_EPOCH: u64 = 1;
@@ -23,21 +23,38 @@ pub(super) fn register(work: &Work<'_>, namespaces: &[NamespaceRecord]) -> Resul
 }
 
 fn register_one(work: &Work<'_>, namespace: &NamespaceRecord) -> Result<Registered, Trouble> {
-    let Some((recorded, epoch)) = recorded(work, &namespace.context, &namespace.name)? else {
-        record(work, namespace, FIRST_EPOCH)?;
-        return Ok(Registered::AsGiven { epoch: FIRST_EPOCH });
-    };
-    Ok(if recorded == *namespace { Registered::AsGiven { epoch } } else { Registered::Differs { recorded } })
+    if let Some(answer) = compare(work.connection, namespace)? {
+        return Ok(answer);
+    }
+    record(work, namespace, FIRST_EPOCH)?;
+    Ok(Registered::AsGiven { epoch: FIRST_EPOCH })
+}
+
+/// The answers of [`register`] when it has nothing to write: every one is recorded.
+pub(super) fn all_recorded(
+    connection: &Connection,
+    namespaces: &[NamespaceRecord],
+) -> Result<Option<Vec<Registered>>, Trouble> {
+    namespaces.iter().map(|namespace| compare(connection, namespace)).collect()
+}
+
+fn compare(connection: &Connection, namespace: &NamespaceRecord) -> Result<Option<Registered>, Trouble> {
+    let found = recorded(connection, &namespace.context, &namespace.name)?;
+    Ok(found.map(
+        |(recorded, epoch)| {
+            if recorded == *namespace { Registered::AsGiven { epoch } } else { Registered::Differs { recorded } }
+        },
+    ))
 }
 
 /// What is recorded of a namespace, and its epoch.
 pub(super) fn recorded(
-    work: &Work<'_>,
+    connection: &Connection,
     context: &Text,
     name: &Text,
 ) -> Result<Option<(NamespaceRecord, u64)>, Trouble> {
-    let found: Option<(String, String, i64)> = work
-        .statement("SELECT tenancy, normalizer, epoch FROM namespaces WHERE name = ?1 AND context = ?2")?
+    let found: Option<(String, String, i64)> = connection
+        .prepare_cached("SELECT tenancy, normalizer, epoch FROM namespaces WHERE name = ?1 AND context = ?2")?
         .query_row([name.as_str(), context.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((tenancy, normalizer, epoch)) = found else { return Ok(None) };

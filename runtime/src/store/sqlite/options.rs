@@ -2,8 +2,9 @@
 
 use super::connection;
 use super::errors::{Site, Trouble};
+use super::files::Files;
 use super::job::Job;
-use super::reader::{self, Read};
+use super::reader::{Read, Reader};
 use super::writer::Writer;
 use super::{Shared, SqliteStore};
 use crate::clock::{Clock, SystemClock};
@@ -12,7 +13,7 @@ use crate::store::{StoreError, StoreErrorKind};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, JoinHandle};
 use tokio::sync::{mpsc, oneshot};
 
 /// How many threads read, unless told otherwise.
@@ -21,6 +22,8 @@ const READERS_DEFAULT: usize = 2;
 const READERS_MAX: usize = 64;
 /// How many writes are committed together at most, unless told otherwise. Measured: more is slower again.
 const GROUP_DEFAULT: usize = 256;
+/// The most that may be; a group without end would never be answered.
+const GROUP_MAX: usize = 4_096;
 /// How many pages the write-ahead log has, unless told otherwise, before they are moved to the file: 32 MiB.
 const WAL_AUTOCHECKPOINT_DEFAULT: u32 = 8_000;
 
@@ -86,9 +89,9 @@ impl SqliteOptions {
         self
     }
 
-    /// How many writes are committed together at most; 256 by default.
+    /// How many writes are committed together at most, 1 to 4,096; 256 by default.
     pub fn group_limit(mut self, jobs: usize) -> Self {
-        self.group_max = jobs.max(1);
+        self.group_max = jobs.clamp(1, GROUP_MAX);
         self
     }
 
@@ -121,16 +124,19 @@ impl SqliteOptions {
         reply.await.unwrap_or_else(lost)
     }
 
-    /// The writer's thread: opens everything, hands out the store, and writes until its last handle is gone.
+    /// The writer's thread: opens everything, hands out the store, and writes until its last handle is gone. It closes
+    /// last, after the readers: whoever closes while another connection is open leaves the log beside the file.
     fn run(self, path: &Path, opened: oneshot::Sender<Result<SqliteStore, StoreError>>) {
         let (sender, queue) = unbounded();
-        // Dropped last of all, when the connection is closed.
+        // Dropped last of all, when the file is closed.
         let (alive, ended) = mpsc::channel(1);
-        match self.start(path, sender, &alive, ended) {
-            Ok((store, writer)) => {
-                if opened.send(Ok(store)).is_ok() {
-                    writer.run(&queue);
-                }
+        match self.start(path, sender, ended) {
+            Ok((store, mut writer, readers)) => {
+                // When nobody waits for it any more, the store is dropped here, and the queue ends at once.
+                let _ = opened.send(Ok(store));
+                writer.run(&queue);
+                join_all(readers);
+                writer.close();
             }
             Err(error) => {
                 let _ = opened.send(Err(error));
@@ -143,37 +149,46 @@ impl SqliteOptions {
         &self,
         path: &Path,
         sender: Sender<Job>,
-        alive: &mpsc::Sender<()>,
         ended: mpsc::Receiver<()>,
-    ) -> Result<(SqliteStore, Writer), StoreError> {
+    ) -> Result<(SqliteStore, Writer, Vec<JoinHandle<()>>), StoreError> {
         let nameless = Site::new(path.to_owned());
         let site = connection::site(path, self.create).map_err(|trouble| trouble.not_done(&nameless))?;
         let explain = |trouble: Trouble| trouble.not_done(&site);
         let now = self.clock.now();
         let connection = connection::open_writer(&site, self.create, self.wal_autocheckpoint, now).map_err(explain)?;
+        let files = Arc::new(Files::of(&site).map_err(explain)?);
         let (reads, read_queue) = unbounded();
+        let mut readers = Vec::new();
         for _ in 0..self.readers {
-            let connection = connection::open_reader(&site).map_err(explain)?;
-            let (site, queue, alive) = (site.clone(), read_queue.clone(), alive.clone());
-            start_reader(connection, site, queue, alive).map_err(|error| no_thread(&error))?;
+            let started = connection::open_reader(&site).map_err(explain).and_then(|connection| {
+                let reader = Reader { connection, site: site.clone(), files: Arc::clone(&files) };
+                start_reader(reader, read_queue.clone()).map_err(|error| no_thread(&error))
+            });
+            match started {
+                Ok(reader) => readers.push(reader),
+                Err(error) => {
+                    drop(reads);
+                    join_all(readers);
+                    return Err(error);
+                }
+            }
         }
-        let writer = Writer::new(connection, site.clone(), self.clock.clone(), self.group_max);
+        let writer = Writer::new(connection, site.clone(), files, self.clock.clone(), self.group_max);
         let shared = Shared { site, writes: sender, reads, queue_max: self.queue_max, ended };
-        Ok((SqliteStore { shared: Arc::new(shared) }, writer))
+        Ok((SqliteStore { shared: Arc::new(shared) }, writer, readers))
     }
 }
 
-fn start_reader(
-    connection: rusqlite::Connection,
-    site: Site,
-    queue: Receiver<Read>,
-    alive: mpsc::Sender<()>,
-) -> std::io::Result<thread::JoinHandle<()>> {
-    thread::Builder::new().name("freehold-sqlite-reader".to_owned()).spawn(move || {
-        reader::run(&connection, &site, &queue);
-        drop(connection);
-        drop(alive);
-    })
+fn start_reader(reader: Reader, queue: Receiver<Read>) -> std::io::Result<JoinHandle<()>> {
+    thread::Builder::new().name("freehold-sqlite-reader".to_owned()).spawn(move || reader.run(&queue))
+}
+
+/// Waits until the readers have ended and closed their connections.
+fn join_all(readers: Vec<JoinHandle<()>>) {
+    for reader in readers {
+        // One that panicked has ended as well.
+        let _ = reader.join();
+    }
 }
 
 fn no_thread(error: &std::io::Error) -> StoreError {

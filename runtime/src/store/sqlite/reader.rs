@@ -1,6 +1,8 @@
 //! The readers: threads with connections of their own, which read beside the writer.
 
+use super::connection::at_one_moment;
 use super::errors::{Site, Trouble};
+use super::files::Files;
 use super::job::Answer;
 use super::{log, reservations};
 use crate::ids::StreamId;
@@ -8,6 +10,8 @@ use crate::reservation::{KeyId, Record};
 use crate::store::{Check, Checked, CommitRecord, Load, LoadedStream};
 use crossbeam_channel::Receiver;
 use rusqlite::Connection;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// A read that waits for a reader, with the reply that its caller waits for.
 pub(super) enum Read {
@@ -18,32 +22,41 @@ pub(super) enum Read {
     HeldBy(StreamId, Answer<Vec<KeyId>>),
 }
 
-/// Reads until every handle is gone and the queue is empty.
-pub(super) fn run(connection: &Connection, site: &Site, queue: &Receiver<Read>) {
-    for read in queue {
-        match read {
-            Read::Load(load, answer) => give(answer, site, at_one_moment(connection, |c| log::load(c, &load))),
-            Read::Check(check, answer) => give(answer, site, at_one_moment(connection, |c| log::check(c, &check))),
-            Read::Commits { after, limit, answer } => give(answer, site, log::commits(connection, after, limit)),
-            Read::Reservation(key, answer) => give(answer, site, reservations::read(connection, &key)),
-            Read::HeldBy(holder, answer) => give(answer, site, reservations::held_by(connection, &holder)),
+/// What a reading thread has.
+pub(super) struct Reader {
+    pub(super) connection: Connection,
+    pub(super) site: Site,
+    pub(super) files: Arc<Files>,
+}
+
+impl Reader {
+    /// Reads until every handle is gone and the queue is empty.
+    pub(super) fn run(self, queue: &Receiver<Read>) {
+        for read in queue {
+            // Nothing in it should panic. Should it, it costs this read only: its reply is told that it was lost.
+            if catch_unwind(AssertUnwindSafe(|| self.read(read))).is_err() {
+                tracing::error!("a read panicked");
+            }
         }
     }
-}
 
-/// Reads in one transaction, which begins after everything that was answered before.
-fn at_one_moment<T>(
-    connection: &Connection,
-    read: impl FnOnce(&Connection) -> Result<T, Trouble>,
-) -> Result<T, Trouble> {
-    connection.prepare_cached("BEGIN")?.execute([])?;
-    let done = read(connection);
-    // Nothing was written; ending it can't lose anything, and the answer is there already.
-    let _ = connection.prepare_cached("ROLLBACK").and_then(|mut end| end.execute([]));
-    done
-}
+    fn read(&self, read: Read) {
+        match read {
+            Read::Load(load, answer) => self.give(answer, |connection| log::load(connection, &load)),
+            Read::Check(check, answer) => self.give(answer, |connection| log::check(connection, &check)),
+            Read::Commits { after, limit, answer } => {
+                self.give(answer, |connection| log::commits(connection, after, limit));
+            }
+            Read::Reservation(key, answer) => self.give(answer, |connection| reservations::read(connection, &key)),
+            Read::HeldBy(holder, answer) => self.give(answer, |connection| reservations::held_by(connection, &holder)),
+        }
+    }
 
-fn give<T: Send + 'static>(mut answer: Answer<T>, site: &Site, done: Result<T, Trouble>) {
-    answer.keep_all(done, site);
-    answer.give();
+    fn give<T: Send + 'static>(&self, mut answer: Answer<T>, read: impl FnOnce(&Connection) -> Result<T, Trouble>) {
+        let done = at_one_moment(&self.connection, read);
+        // After the read: what was read before is of the file that was there.
+        let done = if self.files.has_database() { done } else { Err(Files::misplaced(&self.site)) };
+        answer.keep_all(done, &self.site);
+        answer.give();
+    }
 }

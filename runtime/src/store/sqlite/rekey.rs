@@ -34,7 +34,7 @@ pub(super) fn rekey(work: &Work<'_>, rekey: &Rekey) -> Result<RekeyReply, Troubl
 
 fn change(work: &Work<'_>, rekey: &Rekey) -> Result<Result<u64, Vec<RekeyCollision>>, Trouble> {
     let namespace = &rekey.namespace;
-    let epoch = match namespaces::recorded(work, &namespace.context, &namespace.name)? {
+    let epoch = match namespaces::recorded(work.connection, &namespace.context, &namespace.name)? {
         Some((recorded, _)) if recorded == *namespace => return Ok(Ok(0)),
         Some((recorded, _)) if recorded.tenancy != namespace.tenancy => return Err(other_tenancy(namespace)),
         Some((_, epoch)) => epoch + 1,

@@ -52,9 +52,13 @@ pub(super) fn owner(connection: &Connection, site: &Site) -> Result<Owner, Troub
 
 /// Brings the file to the newest version, in one transaction; safe when several processes do it at once.
 ///
-/// It always writes and syncs: what the write-ahead log kept through a crash may not be on the disk yet, and is
-/// durable from here on, before anyone is told of it (S4).
+/// A file that has it is only read: whoever has the write lock keeps nobody from opening.
 pub(super) fn migrate(connection: &Connection, site: &Site, steps: &[Step], now: Timestamp) -> Result<(), Trouble> {
+    if let Some((version, _)) = recorded(connection, site, steps)?
+        && steps.iter().all(|step| step.version <= version)
+    {
+        return Ok(());
+    }
     patiently(|| connection.execute_batch("BEGIN IMMEDIATE"))?;
     let migrated = migrate_locked(connection, site, steps, now).and_then(|()| Ok(connection.execute_batch("COMMIT")?));
     if migrated.is_err() && !connection.is_autocommit() {
@@ -70,35 +74,47 @@ fn migrate_locked(connection: &Connection, site: &Site, steps: &[Step], now: Tim
     connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS freehold_schema (
              only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
-             version INTEGER NOT NULL, lowest_reader INTEGER NOT NULL, opened_at_ms INTEGER NOT NULL
+             version INTEGER NOT NULL, lowest_reader INTEGER NOT NULL,
+             opened_at_ms INTEGER NOT NULL -- when it was first opened with this version
          ) STRICT",
     )?;
-    let recorded = connection
-        .query_row("SELECT version, lowest_reader FROM freehold_schema", [], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
-        })
-        .optional()?;
-    let (version, lowest_reader) = recorded.unwrap_or((0, 0));
+    let (version, _) = recorded(connection, site, steps)?.unwrap_or((0, 0));
+    for step in steps.iter().filter(|step| step.version > version) {
+        connection.execute_batch(step.sql)?;
+        connection.execute(
+            "INSERT INTO freehold_schema (only_row, version, lowest_reader, opened_at_ms) VALUES (1, ?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET version = excluded.version, lowest_reader = excluded.lowest_reader,
+                 opened_at_ms = excluded.opened_at_ms",
+            [step.version, step.lowest_reader, now.as_millis()],
+        )?;
+    }
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    Ok(())
+}
+
+/// The version of the file's schema and its lowest reader, when it has one; an error when it is too new for `steps`.
+fn recorded(connection: &Connection, site: &Site, steps: &[Step]) -> Result<Option<(i64, i64)>, Trouble> {
+    let has_schema: bool = patiently(|| {
+        let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'freehold_schema')";
+        connection.query_row(sql, [], |row| row.get(0))
+    })?;
+    if !has_schema {
+        return Ok(None);
+    }
+    let recorded = patiently(|| {
+        let sql = "SELECT version, lowest_reader FROM freehold_schema";
+        connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+    })?;
     let known = steps.last().map_or(0, |step| step.version);
-    if lowest_reader > known {
-        return Err(Trouble::store(
+    match recorded {
+        Some((version, lowest_reader)) if lowest_reader > known => Err(Trouble::store(
             StoreErrorKind::Incompatible,
             format!(
                 "{} has schema {version}, which needs a release that knows schema {lowest_reader}; this one knows \
                  {known}. Deploy the newer release",
                 site.path().display()
             ),
-        ));
+        )),
+        recorded => Ok(recorded),
     }
-    for step in steps.iter().filter(|step| step.version > version) {
-        connection.execute_batch(step.sql)?;
-        connection.execute(
-            "INSERT INTO freehold_schema (only_row, version, lowest_reader, opened_at_ms) VALUES (1, ?1, ?2, 0)
-             ON CONFLICT DO UPDATE SET version = excluded.version, lowest_reader = excluded.lowest_reader",
-            [step.version, step.lowest_reader],
-        )?;
-    }
-    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    connection.execute("UPDATE freehold_schema SET opened_at_ms = ?1", [now.as_millis()])?;
-    Ok(())
 }

@@ -5,8 +5,9 @@
 //! the rest, in a transaction that is answered only once it is on the disk (S4). Within each of the two the order is
 //! that of the calls; a call of an attempt whose append or settle waits in the same round stays behind it (R5).
 
-use super::connection::patiently;
+use super::connection::{LOCK_WAIT_US_MAX, close_writer, patiently_for};
 use super::errors::{Site, Trouble};
+use super::files::Files;
 use super::job::{Durability, Job};
 use super::reservations;
 use super::work::Work;
@@ -20,6 +21,8 @@ use std::time::Duration;
 
 /// How long the writer leaves expired records alone, by the store's clock (R7).
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
+/// How long a sweep waits for the lock: what others have to do comes first.
+const SWEEP_WAIT_US_MAX: u64 = 1_000;
 
 /// How a transaction ended.
 enum End {
@@ -27,6 +30,8 @@ enum End {
     Committed,
     /// Nothing of it was done.
     NotDone(Trouble),
+    /// Nothing of it was done: one of its jobs panicked.
+    Panicked,
     /// The commit itself failed: nobody knows (R9).
     Unknown(Trouble),
 }
@@ -35,60 +40,82 @@ enum End {
 pub(super) struct Writer {
     pub(super) connection: Connection,
     pub(super) site: Site,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) group_max: usize,
+    files: Arc<Files>,
+    clock: Arc<dyn Clock>,
+    group_max: usize,
     durability: Durability,
+    /// Whether the files were found moved after a commit.
+    misplaced: bool,
     swept_at: Option<Timestamp>,
 }
 
 impl Writer {
     /// `connection` is set up by `connection::open_writer`, which leaves it at full durability.
-    pub(super) fn new(connection: Connection, site: Site, clock: Arc<dyn Clock>, group_max: usize) -> Self {
-        Self { connection, site, clock, group_max, durability: Durability::Full, swept_at: None }
+    pub(super) fn new(
+        connection: Connection,
+        site: Site,
+        files: Arc<Files>,
+        clock: Arc<dyn Clock>,
+        group_max: usize,
+    ) -> Self {
+        let (durability, misplaced, swept_at) = (Durability::Full, false, None);
+        Self { connection, site, files, clock, group_max, durability, misplaced, swept_at }
     }
 
     /// Works until every handle is gone and the queue is empty.
-    pub(super) fn run(mut self, queue: &Receiver<Job>) {
+    pub(super) fn run(&mut self, queue: &Receiver<Job>) {
         let (mut lazy, mut full) = (Vec::new(), Vec::new());
         while let Ok(first) = queue.recv() {
             sort_in(first, &mut lazy, &mut full);
             for job in queue.try_iter().take(self.group_max - 1) {
                 sort_in(job, &mut lazy, &mut full);
             }
-            self.run_caught(&mut lazy, Durability::Lazy);
-            self.run_caught(&mut full, Durability::Full);
+            self.run_group(&mut lazy, Durability::Lazy);
+            self.answer_by_reading(&mut full);
+            self.run_group(&mut full, Durability::Full);
             self.sweep_if_due();
         }
     }
 
-    /// Runs a group. A panic, which only the user's own clock or normaliser can cause, costs this group only.
-    fn run_caught(&mut self, jobs: &mut Vec<Job>, durability: Durability) {
-        if jobs.is_empty() {
-            return;
-        }
-        if catch_unwind(AssertUnwindSafe(|| self.run_group(jobs, durability))).is_ok() {
-            return;
-        }
+    /// Closes the connection. No reader of this store has one any more.
+    pub(super) fn close(self) {
         self.roll_back();
-        tracing::error!(jobs = jobs.len(), "a group of writes panicked, and was rolled back");
-        let message = "a normaliser, a clock or the store itself panicked in this group of writes";
-        let error = StoreError::unknown(StoreErrorKind::Unavailable, message);
-        jobs.drain(..).for_each(|job| job.fail(&error));
+        close_writer(self.connection, &self.site);
+    }
+
+    /// Answers the jobs in front that have nothing to write: they need not wait for another process' lock.
+    fn answer_by_reading(&mut self, jobs: &mut Vec<Job>) {
+        self.roll_back();
+        let mut answered = 0;
+        while jobs.get_mut(answered).is_some_and(|job| job.is_answered_by_reading(&self.connection)) {
+            answered += 1;
+        }
+        jobs.drain(..answered).for_each(Job::answer);
     }
 
     pub(super) fn run_group(&mut self, jobs: &mut Vec<Job>, durability: Durability) {
-        match self.transaction(jobs, durability) {
+        if jobs.is_empty() {
+            return;
+        }
+        match self.transaction_caught(jobs, durability) {
             End::Committed => jobs.drain(..).for_each(Job::answer),
             End::NotDone(Trouble::Sqlite(error)) if jobs.len() > 1 && !Trouble::is_busy(&error) => {
-                // Which job it was, or whether SQLite had to drop the others' work with it, does not matter: alone
-                // each one gets the answer that it deserves (S4).
                 tracing::warn!(jobs = jobs.len(), code = ?error.sqlite_error_code(), "a group is run again one by one");
-                for job in jobs.drain(..) {
-                    self.run_group(&mut vec![job], durability);
-                }
+                self.one_by_one(jobs, durability);
+            }
+            End::Panicked if jobs.len() > 1 => {
+                tracing::error!(jobs = jobs.len(), "a group of writes panicked, and is run again one by one");
+                self.one_by_one(jobs, durability);
             }
             End::NotDone(trouble) => {
                 let error = trouble.not_done(&self.site);
+                jobs.drain(..).for_each(|job| job.fail(&error));
+            }
+            End::Panicked => {
+                tracing::error!("a write panicked, and was rolled back");
+                let message =
+                    "a normaliser, a clock or the store itself panicked in this write; nothing of it was done";
+                let error = StoreError::not_done(StoreErrorKind::Unavailable, message);
                 jobs.drain(..).for_each(|job| job.fail(&error));
             }
             End::Unknown(trouble) => {
@@ -99,8 +126,28 @@ impl Writer {
         }
     }
 
+    /// Which job it was, or whether SQLite had to drop the others' work with it, does not matter: alone each one gets the
+    /// answer that it deserves (S4).
+    fn one_by_one(&mut self, jobs: &mut Vec<Job>, durability: Durability) {
+        for job in jobs.drain(..) {
+            self.run_group(&mut vec![job], durability);
+        }
+    }
+
+    /// A panic, which only the user's own clock or normaliser can cause, comes before the commit: nothing was done.
+    fn transaction_caught(&mut self, jobs: &mut [Job], durability: Durability) -> End {
+        catch_unwind(AssertUnwindSafe(|| self.transaction(jobs, durability))).unwrap_or_else(|_| {
+            self.roll_back();
+            End::Panicked
+        })
+    }
+
     fn transaction(&mut self, jobs: &mut [Job], durability: Durability) -> End {
-        if let Err(error) = self.begin(durability) {
+        if self.misplaced && !self.files.are_in_place() {
+            return End::NotDone(Files::misplaced(&self.site));
+        }
+        self.misplaced = false;
+        if let Err(error) = self.begin(durability, LOCK_WAIT_US_MAX) {
             return End::NotDone(error.into());
         }
         // The present is read under the lock, which may have taken a while to get.
@@ -111,16 +158,19 @@ impl Writer {
                 return End::NotDone(error.into());
             }
         }
-        match work.run("COMMIT", []) {
-            Ok(_) => End::Committed,
-            Err(error) => {
-                self.roll_back();
-                End::Unknown(error.into())
-            }
+        if let Err(error) = work.run("COMMIT", []) {
+            self.roll_back();
+            return End::Unknown(error.into());
         }
+        // After the commit, so that it is in the file of that name when it is reported (S4, S6).
+        if durability == Durability::Full && !self.files.are_in_place() {
+            self.misplaced = true;
+            return End::Unknown(Files::misplaced(&self.site));
+        }
+        End::Committed
     }
 
-    fn begin(&mut self, durability: Durability) -> rusqlite::Result<()> {
+    fn begin(&mut self, durability: Durability, wait_us_max: u64) -> rusqlite::Result<()> {
         // A rollback that failed earlier may have left a transaction open.
         self.roll_back();
         if self.durability != durability {
@@ -131,7 +181,7 @@ impl Writer {
             })?;
             self.durability = durability;
         }
-        patiently(|| self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop))
+        patiently_for(wait_us_max, || self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop))
     }
 
     fn roll_back(&self) {
@@ -145,11 +195,12 @@ impl Writer {
     /// Housekeeping after the answers are given. Nothing needs it, so nothing hears of its failure (R7).
     fn sweep_if_due(&mut self) {
         let Ok(now) = catch_unwind(AssertUnwindSafe(|| self.clock.now())) else { return };
-        if self.swept_at.is_some_and(|swept_at| now.saturating_since(swept_at) < SWEEP_EVERY) {
+        // A clock that was set back must not put it off until it is there again.
+        if self.swept_at.is_some_and(|swept_at| now >= swept_at && now.saturating_since(swept_at) < SWEEP_EVERY) {
             return;
         }
         self.swept_at = Some(now);
-        if self.begin(Durability::Lazy).is_ok() {
+        if self.begin(Durability::Lazy, SWEEP_WAIT_US_MAX).is_ok() {
             let work = Work::new(&self.connection, now);
             let swept = reservations::sweep(&work, 1).and_then(|_| Ok(work.run("COMMIT", [])?));
             if let Err(trouble) = swept {

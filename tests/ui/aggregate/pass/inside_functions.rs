@@ -51,7 +51,6 @@ fn contexts() -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let domain = Domain::builder().store(freehold::MemoryStore::new()).build().await.unwrap();
-        let report = domain.report();
-        report.aggregates().map(|aggregate| aggregate.context.to_owned()).collect()
+        domain.report().aggregates.iter().map(|(aggregate, _)| aggregate.context.to_owned()).collect()
     })
 }

@@ -2,18 +2,16 @@
 
 use freehold::prelude::*;
 
-struct __Brand;
-struct Scope;
-struct decide;
-struct handler;
-#[allow(non_upper_case_globals)]
-const __command: u8 = 1;
-#[allow(non_upper_case_globals)]
-const __scope: u8 = 1;
-#[allow(non_upper_case_globals)]
-const __event: u8 = 1;
-#[allow(non_upper_case_globals)]
-const __context: u8 = 1;
+#[allow(non_camel_case_types, dead_code)]
+mod helpers {
+    pub struct __Brand;
+    pub struct Scope;
+    pub struct decide;
+    pub struct handler;
+    pub struct _self;
+}
+#[allow(unused_imports)]
+use helpers::*;
 
 macro_rules! catalog_entry {
     ($name:ident, $create:ident, $event:ty, $created:ident, $context:literal, $body:block) => {

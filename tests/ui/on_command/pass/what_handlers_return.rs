@@ -116,6 +116,6 @@ fn main() {
         after!(Checked {}, ["written", "checked"]);
         after!(Both {}, ["written", "checked", "both", "of them"]);
         after!(Plain {}, ["written", "checked", "both", "of them", "plain"]);
-        assert_eq!(domain.send(&id, Refused {}).await.unwrap_err().code(), "rejected");
+        assert_eq!(domain.send(&id, Refused {}).await.unwrap_err().code(), "REJECTED");
     });
 }

@@ -1,6 +1,7 @@
 //! What is SQLite's own: opening, groups, query plans, and the fast paths beside the state machine. What every store
 //! must do is in the conformance suite.
 
+mod beneath;
 mod groups;
 mod keys;
 mod opening;
@@ -77,6 +78,10 @@ struct HandClock(AtomicI64);
 impl HandClock {
     fn forward(&self, millis: u64) {
         self.0.fetch_add(millis.cast_signed(), Ordering::SeqCst);
+    }
+
+    fn back(&self, millis: u64) {
+        self.0.fetch_sub(millis.cast_signed(), Ordering::SeqCst);
     }
 }
 

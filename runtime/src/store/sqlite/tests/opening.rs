@@ -109,11 +109,11 @@ fn a_path_that_is_no_store_is_refused_with_its_reason() {
     assert!(error.to_string().contains("MemoryStore"), "{error}");
     let options = SqliteStore::options().create(false);
     let error = wait(options.clone().open(scratch.file())).unwrap_err();
-    said_well(&error, &scratch.file(), StoreErrorKind::Unusable, "there is no store");
+    said_well(&error, &scratch.file(), StoreErrorKind::Unusable, "check the path. A store that is missing is created");
     assert!(!scratch.file().exists());
     std::fs::write(scratch.file(), "").unwrap();
     let error = wait(options.open(scratch.file())).unwrap_err();
-    said_well(&error, &scratch.file(), StoreErrorKind::Unusable, "is empty");
+    said_well(&error, &scratch.file(), StoreErrorKind::Unusable, "it is no store yet; check the path");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_file_that_can_only_be_read_is_unusable() {
     // What SQLite does by itself when it may not write; a privileged user always may.
     let connection = Connection::open_with_flags(scratch.file(), OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     let trouble = prepare_writer(&connection, &site, true, 1_000, Timestamp::from_millis(0)).unwrap_err();
-    said_well(&trouble.not_done(&site), &scratch.file(), StoreErrorKind::Unusable, "can only be read");
+    said_well(&trouble.not_done(&site), &scratch.file(), StoreErrorKind::Unusable, "read-only");
 }
 
 #[test]
@@ -187,8 +187,9 @@ fn errors_are_told_by_meaning() {
     for (code, kind, says) in [
         (ffi::SQLITE_BUSY, StoreErrorKind::Unavailable, "locked by another process"),
         (ffi::SQLITE_FULL, StoreErrorKind::Unusable, "is full"),
-        (ffi::SQLITE_READONLY, StoreErrorKind::Unusable, "can't be written"),
-        (ffi::SQLITE_CANTOPEN, StoreErrorKind::Unusable, "can't be opened"),
+        (ffi::SQLITE_PROTOCOL, StoreErrorKind::Unavailable, "locked by another process"),
+        (ffi::SQLITE_READONLY, StoreErrorKind::Unusable, "read-only"),
+        (ffi::SQLITE_CANTOPEN, StoreErrorKind::Unusable, "read-only"),
         (ffi::SQLITE_NOTADB, StoreErrorKind::Incompatible, "not an SQLite database"),
         (ffi::SQLITE_CORRUPT, StoreErrorKind::Corrupt, "is damaged"),
         (ffi::SQLITE_IOERR_FSYNC, StoreErrorKind::Unusable, "code 1034"),

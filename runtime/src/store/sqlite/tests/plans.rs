@@ -30,17 +30,17 @@ fn no_statement_of_a_command_scans_a_table() {
                 .to_owned(),
         ),
         (log::AFTER, "SEARCH commits USING INTEGER PRIMARY KEY (rowid>?)".to_owned()),
-        (
-            log::SNAPSHOT,
-            "SEARCH snapshots USING PRIMARY KEY (id=? AND aggregate=? AND context=? AND tenant=? AND state_version=?)"
-                .to_owned(),
-        ),
         (reservations::FIND, format!("SEARCH reservations {by_key}")),
         (reservations::CONFIRM, format!("SEARCH reservations {by_key}")),
         (reservations::RELEASE, format!("SEARCH reservations {by_key}")),
     ] {
         assert_eq!(plan(&connection, sql), [expected], "{sql}");
     }
+    let by_shape = "USING PRIMARY KEY (id=? AND aggregate=? AND context=? AND tenant=? AND state_version=?)";
+    assert_eq!(
+        plan(&connection, log::SNAPSHOT),
+        [format!("SEARCH kept {by_shape}"), format!("SEARCH commits EXISTS USING COVERING {by_stream} AND version=?)")]
+    );
     let held_by = plan(&connection, reservations::HELD_BY);
     assert!(held_by[0].starts_with("SEARCH written USING INDEX sqlite_autoindex_commits_1 (id=?"), "{held_by:?}");
     assert_eq!(held_by[1..3], ["SCAN change VIRTUAL TABLE INDEX 1:".to_owned(), format!("SEARCH held {by_key}")]);
