@@ -87,7 +87,8 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     fn sleep(&self, duration: Duration) -> Sleep<'_>;
 }
 
-/// The machine's wall clock; it waits with `tokio::time`.
+/// The machine's wall clock; it waits with `tokio::time`, so a domain that uses it belongs on a tokio runtime with time
+/// enabled.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

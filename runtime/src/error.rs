@@ -50,6 +50,30 @@ pub struct StoreFailure(pub(crate) StoreError);
 ///
 /// [`code`](Self::code) is stable; [`is_retryable`](Self::is_retryable) and
 /// [`surely_not_written`](Self::surely_not_written) say what a caller may do next.
+///
+/// | code | what it means | what to do |
+/// | --- | --- | --- |
+/// | `REJECTED` | the domain refused, with a code of its own | tell the user; send again when it is provisional |
+/// | `FAILED` | the handler failed | see the source |
+/// | `PANICKED` | a handler or an `#[on_event]` panicked | a bug in the domain; the panic hook has its message |
+/// | `NOT_FOUND` | the aggregate does not exist | send it a command that creates it |
+/// | `ALREADY_EXISTS` | it exists, and the command creates | another id, or another command |
+/// | `DELETED` | it is deleted | `Restore` takes that back |
+/// | `CONFLICT` | others wrote to it each time, or it has another version than `expect_version` | send again, or load and look |
+/// | `NOT_WRITTEN` | the store failed, and surely wrote nothing | send again |
+/// | `OUTCOME_UNKNOWN` | nobody knows yet whether it is written | send again with the same request id: it tells |
+/// | `TIMEOUT` | the deadline passed before the append | send again |
+/// | `OVERLOADED` | too much is waiting | send again later |
+/// | `STORE_UNAVAILABLE` | the store is not reachable, or locked for long | send again |
+/// | `STORE_UNUSABLE` | the file is read-only, full, or out of reach | see the message |
+/// | `STORE_INCOMPATIBLE` | not a Freehold store, or one of a newer release | see the message |
+/// | `STORE_CORRUPT` | what was read is not what was written | restore a copy |
+/// | `STORE_CLOSED` | the store was closed | open it anew |
+/// | `REQUEST_ID_REUSED` | the request id belongs to another request | an id of its own for each request |
+/// | `INVALID_KEY` | a key is empty, too long, has NUL, or there are too many | a check on the input |
+/// | `INVALID_ID` | an id is empty, too long, or has NUL | a check on the input |
+/// | `UNDECODABLE` | an event can't be read by this code, or could not be read again | deploy the release that knows it |
+/// | `MISCONFIGURED` | a namespace, an aggregate or a service is not as it must be | see the message |
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -1,10 +1,13 @@
 //! Which store calls a command costs (C1, C3).
 
 use super::on;
-use freehold::{Error, MemoryStore, Outcome};
+use freehold::reservation::{KeyId, Record};
+use freehold::{Error, MemoryStore, Outcome, Store, StoreReply, StreamId, store};
 use freehold_testkit::conformance::commands::scripted;
 use freehold_testkit::script::{Change, Create, Ending, Ensure, Script, Step};
 use freehold_testkit::store::{Call, RecordingStore};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 fn plain() -> Script {
     Script::new([], Ending::Happen("plain".into()))
@@ -77,4 +80,60 @@ async fn c1_a_load_is_as_new_as_the_store_unless_cached_is_asked_for() {
     assert_eq!(there.load(&a).cached().await.expect("loaded").version(), 1);
     assert_eq!(there.load(&a).await.expect("loaded").version(), 2);
     assert_eq!(there.load(&a).cached().await.expect("loaded").version(), 2);
+}
+
+/// A store whose data can be replaced by an older copy beneath a running process.
+#[derive(Debug, Clone)]
+struct Restored(Arc<Mutex<MemoryStore>>);
+
+macro_rules! through {
+    ($($method:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
+        impl Store for Restored {
+            $(fn $method(&self, $($argument: $type),*) -> StoreReply<$answer> {
+                let store = self.0.lock().clone();
+                store.$method($($argument),*)
+            })*
+        }
+    };
+}
+through! {
+    register(namespaces: Vec<store::NamespaceRecord>) -> Vec<store::Registered>;
+    load(load: store::Load) -> store::LoadedStream;
+    check(check: store::Check) -> store::Checked;
+    reserve(reserve: store::Reserve) -> store::ReserveReply;
+    give_up(give_up: store::GiveUp) -> ();
+    append(append: store::Append) -> store::AppendReply;
+    settle(settle: store::Settle) -> store::Settled;
+    save_snapshot(snapshot: store::SnapshotRecord) -> ();
+    commits(after: u64, limit: usize) -> Vec<store::CommitRecord>;
+    reservation(key: KeyId) -> Option<Record>;
+    held_by(holder: StreamId) -> Vec<KeyId>;
+    rekey(rekey: store::Rekey) -> store::RekeyReply;
+    sweep() -> u64;
+    drain() -> ();
+}
+
+#[tokio::test]
+async fn c1_a_warm_state_that_is_ahead_of_a_restored_store_is_forgotten() {
+    let current = Arc::new(Mutex::new(MemoryStore::new()));
+    let domain = on(Restored(Arc::clone(&current))).await;
+    let a = scripted("a");
+    let restore = || async {
+        let copy = MemoryStore::new();
+        on(copy.clone()).await.send(&a, Create(plain())).await.expect("the copy has version 1");
+        *current.lock() = copy;
+    };
+    domain.send(&a, Create(plain())).await.expect("created");
+    domain.send(&a, Change(plain())).await.expect("changed");
+    restore().await;
+    assert_eq!(domain.load(&a).await.expect("loaded").version(), 1);
+    for _ in 0..3 {
+        domain.send(&a, Change(plain())).await.expect("changed");
+    }
+    restore().await;
+    assert_eq!(domain.send(&a, Change(plain())).await.expect("changed").version(), 2);
+    domain.send(&a, Change(plain())).await.expect("changed");
+    restore().await;
+    let no_op = domain.send(&a, Change(Script::new([], Ending::NoOp))).await.expect("no-op");
+    assert_eq!(no_op.version(), 1);
 }

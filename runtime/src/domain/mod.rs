@@ -202,6 +202,13 @@ impl Inner {
         }
     }
 
+    /// Forgets a warm state that is newer than the store, as after a restored copy.
+    pub(crate) fn forget_warm_beyond(&self, stream: &StreamId, version: u64) {
+        if self.warm.as_ref().and_then(|warm| warm.get(stream)).is_some_and(|warm| warm.version() > version) {
+            self.forget_warm(stream);
+        }
+    }
+
     pub(crate) fn forget_warm(&self, stream: &StreamId) {
         if let Some(warm) = &self.warm {
             warm.remove(stream);

@@ -112,6 +112,7 @@ impl<A: Aggregate> LoadAggregate<A> {
             Some(warm) if self.cached => warm,
             Some(warm) => {
                 let checked = inner.store.check(Check { stream: stream.clone(), request: None }).await?;
+                inner.forget_warm_beyond(stream, checked.version);
                 if checked.version == warm.version { warm } else { load::fresh(inner, stream).await? }
             }
             None => load::fresh(inner, stream).await?,

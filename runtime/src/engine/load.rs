@@ -49,6 +49,10 @@ impl Warm {
         Self { version, exists, deleted, state }
     }
 
+    pub(crate) const fn version(&self) -> u64 {
+        self.version
+    }
+
     pub(crate) fn get<A: Aggregate>(self) -> Option<State<A>> {
         let Self { version, exists, deleted, state } = self;
         Some(State { version, exists, deleted, state: state.downcast().ok()? })

@@ -91,7 +91,14 @@ async fn decide_until_done<A: Decide<C>, C: Command>(
         };
         match decide_once(domain, request, command, (attempt, is_stale), &link, handed_over).await? {
             Step::Done(outcome) => return Ok(outcome),
-            Step::Stale if retry.after_conflict(domain).await => is_stale = true,
+            Step::Stale if retry.after_conflict(domain).await => {
+                // A warm state that is behind is brought up to date. One that is ahead, as after a restored copy of the
+                // store, never is: it shows by a second conflict, and is forgotten.
+                if is_stale {
+                    domain.forget_warm(request.stream());
+                }
+                is_stale = true;
+            }
             Step::Stale => return Err(request.conflict(attempt)),
             Step::Pending(blocked, answer) => {
                 if !retry.after_pending(domain, &blocked).await {
@@ -257,6 +264,7 @@ async fn without_append<A: Aggregate>(
             return write::replayed(request, &first).map(Step::Done);
         }
         if unchecked && checked.version != state.version {
+            domain.forget_warm_beyond(request.stream(), checked.version);
             return Ok(Step::Stale);
         }
     }

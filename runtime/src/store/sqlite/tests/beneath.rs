@@ -39,12 +39,15 @@ fn commits_in(file: &Path) -> i64 {
 #[test]
 fn the_writer_closes_last_and_leaves_one_file() {
     let clock = Arc::<HandClock>::default();
-    for round in 0..30 {
+    for round in 0..20 {
         let scratch = Scratch::new();
-        let store = wait(SqliteStore::options().clock(clock.clone()).readers(8).open(scratch.file())).unwrap();
+        let store = wait(SqliteStore::options().clock(clock.clone()).readers(16).open(scratch.file())).unwrap();
         let appends: Vec<_> = (0..20).map(|number| store.append(append("a", number, number.into(), &[]))).collect();
-        let reads: Vec<_> = (0..8).map(|_| store.commits(0, 100)).collect();
-        drop((appends, reads));
+        drop(appends);
+        wait(store.drain()).unwrap();
+        // Enough for every reader to have read.
+        let reads: Vec<_> = (0..100).map(|_| store.commits(0, 100)).collect();
+        reads.into_iter().for_each(|read| assert_eq!(wait(read).unwrap().len(), 20));
         wait(store.close()).unwrap();
         assert_eq!(scratch.files(), ["store.db"], "round {round}");
         assert_eq!(commits_in(&scratch.file()), 20);
