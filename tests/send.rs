@@ -8,9 +8,9 @@ use freehold::store::{self, StoreReply};
 use freehold::{
     Aggregate, AggregateType, BuildError, Clock, CodecError, CommandContext, CommandInfo, Committed, Creates, Delete,
     DomainBuilder, EncodedEvent, Error, EventInfo, Holding, IdSource, InvalidId, InvalidKey, Loaded, MemoryStore, Need,
-    Normalizer, Outcome, RandomIds, Release, RequestId, Reservations, Reserved, Restore, SendCommand, SqliteStore, Store,
-    StoreError, StoreErrorKind, StoreFailure, StreamId, SystemClock, Tenancy, Text, Timestamp, Token, UpcastError,
-    observe, registry, reservation,
+    Normalizer, Outcome, RandomIds, Release, RequestId, Reservations, Reserved, Restore, SendCommand, SqliteStore,
+    Store, StoreError, StoreErrorKind, StoreFailure, StreamId, SystemClock, Tenancy, Text, Timestamp, Token,
+    UpcastError, observe, registry, reservation,
 };
 use freehold_testkit::conformance::{Case, Subject};
 use freehold_testkit::store::{FaultyStore, RecordingStore};

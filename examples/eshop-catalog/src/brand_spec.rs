@@ -56,6 +56,15 @@ fn outer_spaces_are_no_part_of_a_name() {
 }
 
 #[test]
+fn a_name_that_another_brand_holds_is_rejected() {
+    aggregate_spec::<Brand>()
+        .given_reservation(BRAND_NAMES, "contoso")
+        .when(create(" Contoso "))
+        .then_rejected(NAME_TAKEN)
+        .then_holds_exactly([]);
+}
+
+#[test]
 fn a_taken_name_is_rejected_whatever_its_case_and_outer_spaces() {
     for held in ["contoso", "CONTOSO", " Contoso "] {
         aggregate_spec::<Brand>()

@@ -11,14 +11,17 @@ use super::{
     SnapshotRecord, Store, StoreError, StoreReply, Written,
 };
 use crate::clock::{Clock, SystemClock, Timestamp};
-use crate::ids::{AggregateType, RequestId, StreamId, Token};
+use crate::ids::{RequestId, StreamId, Token};
 use crate::reservation::lifecycle::{self, Change};
 use crate::reservation::{KeyId, Record, RecordState};
 use crate::text::Text;
 use foldhash::HashMap;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::fmt;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// A store in memory. Cheap to clone; clones share the data.
@@ -40,8 +43,11 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct Data {
     log: Vec<Arc<CommitRecord>>,
-    streams: HashMap<StreamId, Vec<Arc<CommitRecord>>>,
-    requests: HashMap<(AggregateType, Text, RequestId), Arc<CommitRecord>>,
+    /// The commits of each stream; never empty, and found by what the first one says.
+    streams: HashTable<Vec<Arc<CommitRecord>>>,
+    /// Each commit once more, found by its request.
+    requests: HashTable<Arc<CommitRecord>>,
+    hasher: RandomState,
     keys: HashMap<KeyId, Record>,
     namespaces: HashMap<(Text, Text), (NamespaceRecord, u64)>,
     snapshots: HashMap<StreamId, SnapshotRecord>,
@@ -86,7 +92,7 @@ impl Store for MemoryStore {
 
     fn check(&self, check: Check) -> StoreReply<Checked> {
         self.with(|data, _| {
-            let first = check.request.and_then(|id| data.requests.get(&request_key(&check.stream, id)).cloned());
+            let first = check.request.and_then(|id| data.first_of(&check.stream, &id).cloned());
             Ok(Checked { version: data.version(&check.stream), first })
         })
     }
@@ -156,7 +162,20 @@ impl Store for MemoryStore {
 
 impl Data {
     fn version(&self, stream: &StreamId) -> u64 {
-        self.streams.get(stream).map_or(0, |commits| commits.len() as u64)
+        self.commits_of(stream).len() as u64
+    }
+
+    fn commits_of(&self, stream: &StreamId) -> &[Arc<CommitRecord>] {
+        let hash = self.hasher.hash_one(stream);
+        self.streams.find(hash, |commits| commits[0].stream == *stream).map_or(&[], Vec::as_slice)
+    }
+
+    /// The commit of a request, which is unique per aggregate type and tenant (C4).
+    fn first_of(&self, stream: &StreamId, request: &RequestId) -> Option<&Arc<CommitRecord>> {
+        self.requests.find(self.hasher.hash_one(request), |commit| {
+            let CommitRecord { stream: other, request: first, .. } = &**commit;
+            first.id == *request && other.aggregate == stream.aggregate && other.tenant == stream.tenant
+        })
     }
 
     fn register(&mut self, namespaces: Vec<NamespaceRecord>) -> Vec<Registered> {
@@ -191,8 +210,8 @@ impl Data {
         });
         let after = snapshot.as_ref().map_or(load.after_version, |snapshot| snapshot.version);
         let after = usize::try_from(after).unwrap_or(usize::MAX);
-        let commits = self.streams.get(&load.stream).map(|commits| commits.iter().skip(after).cloned().collect());
-        LoadedStream { snapshot, commits: commits.unwrap_or_default() }
+        let commits = self.commits_of(&load.stream).iter().skip(after).cloned().collect();
+        LoadedStream { snapshot, commits }
     }
 
     fn save_snapshot(&mut self, snapshot: SnapshotRecord) {
@@ -274,7 +293,7 @@ impl Data {
         if self.tombstones.contains(&append.token) {
             return Ok(Err(Refusal::Fenced));
         }
-        if let Some(first) = self.requests.get(&request_key(&append.stream, append.request.id.clone())) {
+        if let Some(first) = self.first_of(&append.stream, &append.request.id) {
             return Ok(Err(Refusal::Replay(Arc::clone(first))));
         }
         if self.version(&append.stream) != append.expected_version {
@@ -303,14 +322,22 @@ impl Data {
         let written = Written { position: commit.position, at: commit.at };
         let commit = Arc::new(commit);
         self.log.push(Arc::clone(&commit));
-        self.requests.insert(request_key(&commit.stream, commit.request.id.clone()), Arc::clone(&commit));
-        self.streams.entry(commit.stream.clone()).or_default().push(commit);
+        let hasher = &self.hasher;
+        let request = hasher.hash_one(&commit.request.id);
+        self.requests.insert_unique(request, Arc::clone(&commit), |commit| hasher.hash_one(&commit.request.id));
+        let stream = hasher.hash_one(&commit.stream);
+        match self.streams.find_mut(stream, |commits| commits[0].stream == commit.stream) {
+            Some(commits) => commits.push(commit),
+            None => {
+                drop(self.streams.insert_unique(stream, vec![commit], |commits| hasher.hash_one(&commits[0].stream)))
+            }
+        }
         written
     }
 
     fn settle(&mut self, settle: &Settle) -> Settled {
         let index = usize::try_from(settle.version.saturating_sub(1)).unwrap_or(usize::MAX);
-        let there = self.streams.get(&settle.stream).and_then(|commits| commits.get(index));
+        let there = self.commits_of(&settle.stream).get(index);
         if let Some(commit) = there.filter(|commit| commit.token == settle.token) {
             return Settled::Written(Written { position: commit.position, at: commit.at });
         }
@@ -376,10 +403,6 @@ fn rekey_commit(
         metadata: None,
         at,
     }
-}
-
-fn request_key(stream: &StreamId, id: RequestId) -> (AggregateType, Text, RequestId) {
-    (stream.aggregate.clone(), stream.tenant.clone(), id)
 }
 
 impl fmt::Debug for MemoryStore {

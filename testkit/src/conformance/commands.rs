@@ -298,6 +298,65 @@ pub async fn swaps_lose_nothing(subject: &Subject) {
     assert!(is_free(&domain, "tmp").await);
 }
 
+/// R1, U03: of 64 commands that want one key at once, from two processes, one commits; by create and by rename, in both
+/// tenancies. Its event is readable, and the others are told that the key is taken.
+pub async fn racing_commands_have_one_winner(subject: &Subject) {
+    let domains = [domain(subject.store()).await, domain(&subject.reopened().await).await];
+    for number in 0..64 {
+        let before = Create(Script::take(&format!("before-{number}")));
+        domains[0].send(&scripted(&format!("renamed-{number}")), before).await.expect("created");
+    }
+    for round in 0..6 {
+        let key = format!("key-{round}");
+        let (namespace, step) = match round % 2 {
+            0 => (NAMES, Reserve(key.clone())),
+            _ => (DOMAINS, ReserveDomain(key.clone())),
+        };
+        let mut racers = JoinSet::new();
+        for number in 0..64 {
+            let (domain, script) = (domains[number % 2].clone(), Script::new([step.clone()], happen()));
+            racers.spawn(async move {
+                for _ in 0..number % 5 {
+                    tokio::task::yield_now().await;
+                }
+                let (id, sent) = if number % 4 < 2 {
+                    let id = format!("racer-{round}-{number}");
+                    (id.clone(), domain.send(&scripted(&id), Create(script)).await)
+                } else {
+                    let id = format!("renamed-{number}");
+                    (id.clone(), domain.send(&scripted(&id), Change(script)).await)
+                };
+                (id, sent)
+            });
+        }
+        let (won, lost): (Vec<_>, Vec<_>) = racers.join_all().await.into_iter().partition(|(_, sent)| sent.is_ok());
+        assert_eq!((won.len(), lost.len()), (1, 63), "round {round}");
+        let winner = &won[0].0;
+        assert!(holds(&domains[0], winner, namespace, &key).await && holds(&domains[1], winner, namespace, &key).await);
+        assert!(!domains[1].load(&scripted(winner)).await.expect("loaded").happened.is_empty());
+        for (_, sent) in lost {
+            assert_rejected(sent, TAKEN);
+        }
+    }
+}
+
+/// U07: commands on different keys never conflict, however many keys others hold.
+pub async fn different_keys_never_conflict(subject: &Subject) {
+    let domain = domain(subject.store()).await;
+    let held = (0..9_999).map(|number| Reserve(format!("held-{number}")));
+    domain.send(&scripted("hoarder"), Create(Script::new(held, happen()))).await.expect("created");
+    let mut senders = JoinSet::new();
+    for number in 0..1_000 {
+        let domain = domain.clone();
+        senders.spawn(async move {
+            let sent =
+                domain.send(&scripted(&format!("a-{number}")), Create(Script::take(&format!("own-{number}")))).await;
+            sent.expect("nobody else wants it").attempts()
+        });
+    }
+    assert!(senders.join_all().await.into_iter().all(|attempts| attempts == 1));
+}
+
 /// U61: loading, replaying, snapshots and reopening leave the reservations as they are.
 pub async fn replaying_never_touches_reservations(subject: &Subject) {
     let first = domain(subject.store()).await;

@@ -205,6 +205,8 @@ macro_rules! __conformance_cases {
             commands: expected_versions_are_checked_and_not_retried;
             commands: conflicts_are_decided_again;
             commands: swaps_lose_nothing;
+            commands: racing_commands_have_one_winner;
+            commands: different_keys_never_conflict;
             commands: replaying_never_touches_reservations;
             commands: an_operators_release_is_a_commit;
             commands: too_many_keys_are_refused_before_anything_is_written;

@@ -264,7 +264,7 @@ mod tests {
         ] {
             let errors =
                 errors_of(&aggregate_of(&format!("#[on_command] fn a(&self, {parameters}) -> E {{}}")), aggregate);
-            assert_eq!(errors.first(), Some(&(words.to_owned(), message.to_owned())), "{parameters}");
+            assert_eq!(errors, [(words.to_owned(), message.to_owned())], "{parameters}");
         }
     }
 

@@ -250,6 +250,12 @@ mod tests {
     }
 
     #[test]
+    fn a_misspelt_context_is_not_missing_too() {
+        let input = format!("#[aggregate(contxt = \"c\")] impl Brand {{ {HANDLER} }}");
+        assert_eq!(errors_of(&input, aggregate).len(), 1);
+    }
+
+    #[test]
     fn two_of_a_kind_name_both_places() {
         let two = |first: &str, second: &str| {
             let input = format!("#[aggregate(context = \"c\")] impl Brand {{ {first} {second} }}");
