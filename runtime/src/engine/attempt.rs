@@ -3,6 +3,7 @@
 //! An attempt that is dropped before its append is handed over gives up what it reserved (R5): there is no way out
 //! of deciding, panic and cancellation included, that leaves a lease behind while the process lives.
 
+use super::request::request_hash;
 use crate::clock::Timestamp;
 use crate::command::CommandContext;
 use crate::decision::{DecideError, Kind};
@@ -27,7 +28,8 @@ pub(crate) struct Attempt {
     domain: Arc<Inner>,
     context: Arc<CommandContext>,
     token: Token,
-    request: RequestHash,
+    /// Computed when the first key is reserved.
+    request: Option<RequestHash>,
     basis: Basis,
     keys: Vec<KeyEntry>,
     /// Where a key stands in `keys`; kept only when there are many.
@@ -82,12 +84,12 @@ pub(crate) struct Blocked {
 }
 
 impl Attempt {
-    pub(crate) fn new(domain: &Arc<Inner>, context: Arc<CommandContext>, request: RequestHash, basis: Basis) -> Self {
+    pub(crate) fn new(domain: &Arc<Inner>, context: Arc<CommandContext>, basis: Basis) -> Self {
         Self {
             token: Token::from_u128(domain.ids.next()),
             domain: Arc::clone(domain),
             context,
-            request,
+            request: None,
             basis,
             keys: Vec::new(),
             by_key: HashMap::default(),
@@ -164,6 +166,8 @@ impl Attempt {
     ) -> Result<(), DecideError> {
         let pending = namespace.pending().unwrap_or(self.domain.settings.pending);
         let pending_ms = u64::try_from(pending.as_millis()).unwrap_or(u64::MAX);
+        let CommandContext { stream, request_id, .. } = &*self.context;
+        let request = *self.request.get_or_insert_with(|| request_hash(stream, request_id));
         let mut asked = 0;
         let reply = loop {
             asked += 1;
@@ -171,7 +175,7 @@ impl Attempt {
                 key: self.keys[entry].key.clone(),
                 epoch: registered.epoch_in(&self.context.stream.aggregate.context),
                 token: self.token,
-                request: self.request,
+                request,
                 pending_ms,
             });
             let reserve = Reserve { holder: self.context.stream.clone(), keys: keys.collect() };

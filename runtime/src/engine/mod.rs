@@ -129,7 +129,7 @@ async fn decide_once<A: Decide<C>, C: Command>(
         attempt: number,
     });
     let basis = Basis { version: state.version, exists: state.exists, deleted: state.deleted };
-    let mut attempt = Attempt::new(domain, context, request.hash(), basis);
+    let mut attempt = Attempt::new(domain, context, basis);
     let decided = decide::<A, C>(&mut attempt, &state, command, Arc::clone(link)).await;
     match decided {
         Ok(decision) if !decision.is_no_op() => {

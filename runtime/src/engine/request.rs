@@ -60,15 +60,6 @@ impl<A: Aggregate> Request<A> {
         self.fingerprint == other.fingerprint
     }
 
-    /// The hash that a pending key carries.
-    pub(crate) fn hash(&self) -> RequestHash {
-        let StreamId { aggregate, tenant, .. } = self.stream();
-        let parts = [&*aggregate.context, &aggregate.name, tenant, self.id.as_str()];
-        let digest = digest(&parts.map(str::as_bytes));
-        let first = digest.first_chunk().expect("a digest has 32 bytes");
-        RequestHash(u64::from_le_bytes(*first))
-    }
-
     /// The command once more, for another attempt.
     pub(crate) fn command_again<C: Command>(&self) -> Result<C, Error>
     where
@@ -85,4 +76,12 @@ impl<A: Aggregate> Request<A> {
     pub(crate) fn conflict(&self, attempts: u32) -> Error {
         Error::Conflict { stream: Box::new(self.stream().clone()), attempts, expected: None, actual: None }
     }
+}
+
+/// The hash that a pending key carries, by which the same request is recognised (C4).
+pub(super) fn request_hash(stream: &StreamId, id: &RequestId) -> RequestHash {
+    let parts = [&*stream.aggregate.context, &stream.aggregate.name, &stream.tenant, id.as_str()];
+    let digest = digest(&parts.map(str::as_bytes));
+    let first = digest.first_chunk().expect("a digest has 32 bytes");
+    RequestHash(u64::from_le_bytes(*first))
 }

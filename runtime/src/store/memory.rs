@@ -329,7 +329,7 @@ impl Data {
         match self.streams.find_mut(stream, |commits| commits[0].stream == commit.stream) {
             Some(commits) => commits.push(commit),
             None => {
-                drop(self.streams.insert_unique(stream, vec![commit], |commits| hasher.hash_one(&commits[0].stream)))
+                self.streams.insert_unique(stream, vec![commit], |commits| hasher.hash_one(&commits[0].stream));
             }
         }
         written

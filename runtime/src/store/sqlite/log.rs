@@ -166,7 +166,9 @@ pub(super) fn settle(work: &Work<'_>, settle: &Settle) -> Result<Settled, Troubl
     let mut rows = find.query(stream_params!(&settle.stream, integer(settle.version)))?;
     if let Some(row) = rows.next()? {
         let (position, at, token): (i64, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        if Token::parse(&token) == Some(settle.token) {
+        // One that can't be read may be this very append's: "not written" would be a guess.
+        let damaged = || Trouble::Damaged { row: format!("the commit at position {position}"), column: "token" };
+        if Token::parse(&token).ok_or_else(damaged)? == settle.token {
             return Ok(Settled::Written(Written {
                 position: position.cast_unsigned(),
                 at: Timestamp::from_millis(at),

@@ -64,8 +64,9 @@ use tokio::sync::mpsc;
 ///
 /// When the last handle is dropped, its threads finish what is queued, close the file and end; nobody waits for that.
 /// [`close`](Self::close) waits, and so does `Domain::close` for the writes. Once the last process has closed it, the store
-/// is one file; until then the files with `-wal` and `-shm` at the end of their names belong to it, and a copy needs all
-/// three, or SQLite's own backup.
+/// is one file; until then the files with `-wal` and `-shm` at the end of their names belong to it. Copy a running store
+/// with SQLite's own backup, from another process: a process that opens the file by other means as well, if only to copy
+/// it, loses SQLite's locks on it when it closes it again, which is how POSIX has it.
 #[derive(Clone)]
 pub struct SqliteStore {
     shared: Arc<Shared>,

@@ -119,6 +119,18 @@ fn a_commit_that_failed_is_unknown_and_can_be_settled() {
     assert!(matches!(bench.settle(4, "a", &[]), Settled::NotWritten), "another attempt's commit is not this one's");
 }
 
+/// R9: "not written" is said of what is known. A row whose token can't be read may be the append's own.
+#[test]
+fn a_commit_whose_token_can_not_be_read_is_not_settled() {
+    let mut bench = Bench::new();
+    written(bench.appends(vec![append("a", 0, 1, &[("x", KeyUse::Take)])]).remove(0).unwrap());
+    bench.sql("UPDATE commits SET token = 'no uuid'");
+    let (answer, reply) = Answer::pair();
+    let settle = Settle { stream: brand("a"), version: 1, token: token(1), keys: vec![name("x")] };
+    bench.writer.run_group(&mut vec![Job::Settle(settle, answer)], Durability::Full);
+    assert_eq!(wait(reply).unwrap_err().kind(), StoreErrorKind::Corrupt);
+}
+
 /// A normaliser of the user's own that panics costs its rekey, and not the appends beside it.
 #[test]
 fn a_panic_costs_the_job_that_panicked() {
