@@ -2,13 +2,15 @@
 //! before or after it, the future is dropped there, or it arrives late (R5, R8, R9, C8, U16, U17, U19).
 //!
 //! Pass one counts the calls. Pass two takes them one by one, with every fault, and then opens the data anew, first at
-//! once and then a year later: either events and keys are there, or neither is.
+//! once and then a year later: either events and keys are there, or neither is. Where the process lives on and every
+//! answer came, no lease is left at once.
 
+use freehold::reservation::Record;
 use freehold::{AggregateId, Domain, Error, Outcome};
 use freehold_testkit::conformance::Subject;
 use freehold_testkit::conformance::commands::{domain, holds, scripted};
 use freehold_testkit::script::{Change, Create, Ending, NAMES, Script, Scripted, Step};
-use freehold_testkit::store::{Fault, FaultyStore};
+use freehold_testkit::store::{Call, Fault, FaultyStore};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -140,14 +142,19 @@ async fn one(subject: Subject, scenario: &Scenario, number: usize, fault: Fault)
     let place = format!("{:?} at call {number} of {:?}", fault, scenario.name);
     let (store, faulty) = prepared(&subject, scenario).await;
     let before = versions(&faulty, &scripted("a")).await;
+    let calls_before = store.calls().len();
     store.fail_number(number, fault);
     let saw = tokio::select! {
         biased;
         outcome = send(&faulty, scenario) => Saw::Outcome(outcome),
         () = store.until_hung() => Saw::Dropped,
     };
+    let failed = store.calls()[calls_before + number - 1];
     store.heal();
     faulty.close().await.expect("drained");
+    if leaves_nothing(fault, failed) {
+        no_lease_is_left(&subject, scenario, &place).await;
+    }
     // What was held back on the way arrives now, when everybody has stopped waiting for it.
     store.release_held();
     faulty.close().await.expect("drained");
@@ -181,6 +188,25 @@ async fn one(subject: Subject, scenario: &Scenario, number: usize, fault: Fault)
             .expect("free again");
     }
     again(&later, scenario, before, &place).await;
+}
+
+/// Whether the process lived, and every answer came, if only to say that it was lost: then whatever was reserved is given
+/// up or confirmed by now (R5). A give-up that did not take effect is what expiry is for (R7).
+fn leaves_nothing(fault: Fault, failed: Call) -> bool {
+    let took_no_effect = matches!(fault, Fault::FailBefore | Fault::LostBefore);
+    !fault.hangs() && fault != Fault::Late && !(failed == Call::GiveUp && took_no_effect)
+}
+
+async fn no_lease_is_left(subject: &Subject, scenario: &Scenario, place: &str) {
+    let reserved = scenario.script.steps.iter().filter_map(|step| match step {
+        Step::Reserve(name) => Some(name),
+        _ => None,
+    });
+    for key in reserved {
+        let id = NAMES.key_id(key, scripted("a").stream()).expect("a key");
+        let record = subject.store().reservation(id).await.expect("read");
+        assert!(record.as_ref().is_none_or(Record::is_confirmed), "{place}: {key} is left pending: {record:?}");
+    }
 }
 
 /// The same request once more gives the truth, and its commit is there once (C4).

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// An event as it is stored: its name, its version, and its fields as JSON text.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct EncodedEvent {
     /// The event's name.
     #[serde(rename = "type")]
@@ -29,7 +30,8 @@ impl EncodedEvent {
     ///
     /// [`CodecError`] when serde can't write it as JSON, such as a map with keys that are no text.
     pub fn new<E: Event>(event: &E) -> Result<Self, CodecError> {
-        let data = serde_json::value::to_raw_value(event).map_err(|source| CodecError::encode(E::NAME, &source))?;
+        let data = serde_json::value::to_raw_value(event)
+            .map_err(|source| CodecError::encode(E::NAME, E::VERSION, &source))?;
         Ok(Self { name: Text::from_static(E::NAME), version: E::VERSION, data })
     }
 
@@ -61,6 +63,13 @@ impl EncodedEvent {
     }
 }
 
+/// Without the fields: they may hold keys (R19).
+impl fmt::Debug for EncodedEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (version {}, {} bytes)", self.name, self.version, self.data.get().len())
+    }
+}
+
 impl PartialEq for EncodedEvent {
     fn eq(&self, other: &Self) -> bool {
         (&self.name, self.version, self.data.get()) == (&other.name, other.version, other.data.get())
@@ -81,7 +90,7 @@ impl UpcastError {
 
 /// An event or state that can't be written as JSON or read back. Names the event, shows none of its content.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("event {name:?} (version {version}) {problem}")]
+#[error("event {:?} (version {version}) {problem}", name.as_str())]
 pub struct CodecError {
     name: Text,
     version: u32,
@@ -136,8 +145,8 @@ impl CodecError {
     }
 
     // serde's own messages quote the offending value, which may be personal data (R19): only the class is kept.
-    fn encode(name: &'static str, source: &serde_json::Error) -> Self {
-        Self::new(&Text::from_static(name), 0, Problem::Encode(class(source)))
+    fn encode(name: &'static str, version: u32, source: &serde_json::Error) -> Self {
+        Self::new(&Text::from_static(name), version, Problem::Encode(class(source)))
     }
 
     fn decode(event: &EncodedEvent, source: &serde_json::Error) -> Self {
@@ -156,41 +165,51 @@ fn class(error: &serde_json::Error) -> &'static str {
 }
 
 /// The canonical JSON of `value`: objects ordered by key, no white space. Equal data, equal text.
+///
+/// Numbers stay as they were written, so integers of any size are plain data, and the text does not depend on what
+/// features of `serde_json` some other crate has switched on.
 pub(crate) fn canonical<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
     let mut text = String::new();
-    write_canonical(&serde_json::to_value(value)?, &mut text);
+    write_canonical(&serde_json::to_string(value)?, &mut text)?;
     Ok(text)
 }
 
-fn write_canonical(value: &Value, out: &mut String) {
-    match value {
-        Value::Array(items) => {
-            out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_canonical(item, out);
-            }
-            out.push(']');
+fn write_canonical(json: &str, out: &mut String) -> Result<(), serde_json::Error> {
+    match json.as_bytes().first() {
+        Some(b'[') => {
+            let items: Vec<&RawValue> = serde_json::from_str(json)?;
+            separated(out, ('[', ']'), items, |item, out| write_canonical(item.get(), out))
         }
-        Value::Object(fields) => {
-            // `Map` is ordered only without serde_json's feature `preserve_order`, which any crate may switch on.
-            let mut fields: Vec<_> = fields.iter().collect();
-            fields.sort_unstable_by_key(|(name, _)| *name);
-            out.push('{');
-            for (index, (name, field)) in fields.into_iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_canonical(&Value::String(name.clone()), out);
+        Some(b'{') => {
+            let fields: BTreeMap<String, &RawValue> = serde_json::from_str(json)?;
+            separated(out, ('{', '}'), fields, |(name, field), out| {
+                out.push_str(&serde_json::to_string(&name)?);
                 out.push(':');
-                write_canonical(field, out);
-            }
-            out.push('}');
+                write_canonical(field.get(), out)
+            })
         }
-        leaf => out.push_str(&leaf.to_string()),
+        _ => {
+            out.push_str(json);
+            Ok(())
+        }
     }
+}
+
+fn separated<I: IntoIterator>(
+    out: &mut String,
+    (open, close): (char, char),
+    items: I,
+    write: impl Fn(I::Item, &mut String) -> Result<(), serde_json::Error>,
+) -> Result<(), serde_json::Error> {
+    out.push(open);
+    for (index, item) in items.into_iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write(item, out)?;
+    }
+    out.push(close);
+    Ok(())
 }
 
 /// SHA-256 over `parts`, each with its length before it, so that no two lists of parts meet.

@@ -118,7 +118,7 @@ pub enum Error {
     },
     /// Others wrote to the aggregate each time before this command could (R6), or its version is not the expected
     /// one (C5).
-    #[error("{stream} was changed by others in each of {attempts} attempt(s); nothing was written")]
+    #[error("{}", conflict(stream, *attempts, *expected, *actual))]
     Conflict {
         /// The aggregate.
         stream: Box<StreamId>,
@@ -173,7 +173,7 @@ pub enum Error {
     #[error(transparent)]
     InvalidId(#[from] InvalidId),
     /// What is stored can't be read by this code.
-    #[error("{stream} can't be read: {problem}")]
+    #[error("{stream}: {problem}")]
     Undecodable {
         /// The aggregate.
         stream: Box<StreamId>,
@@ -227,7 +227,11 @@ impl Error {
     /// Whether it is certain that the command wrote nothing.
     #[must_use]
     pub fn surely_not_written(&self) -> bool {
-        !matches!(self, Self::OutcomeUnknown { .. })
+        match self {
+            Self::OutcomeUnknown { .. } => false,
+            Self::Unavailable(error) => error.surely_not_done(),
+            _ => true,
+        }
     }
 
     /// The rejection, when it is one.
@@ -240,9 +244,20 @@ impl Error {
     }
 }
 
+fn conflict(stream: &StreamId, attempts: u32, expected: Option<u64>, actual: Option<u64>) -> String {
+    match (expected, actual) {
+        (Some(expected), Some(actual)) => {
+            format!("{stream} has version {actual}, not {expected} as expected; nothing was written")
+        }
+        _ => format!("{stream} was changed by others in each of {attempts} attempt(s); nothing was written"),
+    }
+}
+
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error.kind() {
+            // What may have had an effect stays what it is, so that nobody takes it for surely not written.
+            _ if !error.surely_not_done() => Self::Unavailable(error),
             StoreErrorKind::Overloaded => Self::Overloaded { reason: error.to_string() },
             StoreErrorKind::NamespaceChanged => Self::Misconfigured(error.to_string()),
             _ => Self::Unavailable(error),

@@ -7,6 +7,8 @@ use serde_json::Value;
 use std::fmt;
 
 /// Turns the JSON of one version of an event into the next version's.
+///
+/// A JSON value has integers of 64 bits and floats: larger integers can't pass an upcaster, so store them as text.
 pub type Upcaster = fn(Value) -> Result<Value, UpcastError>;
 
 /// A domain event: a fact that an aggregate decided, stored as JSON. Derive it.

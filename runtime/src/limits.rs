@@ -11,6 +11,10 @@ pub const KEYS_PER_DECISION_MAX: usize = 10_000;
 
 /// How long a pending reservation lives unless it is settled before (R3).
 pub const PENDING_DEFAULT: Duration = Duration::from_secs(30);
+/// The shortest and the longest that a namespace or a domain may let a reservation be pending (R3).
+pub const PENDING_MIN: Duration = Duration::from_millis(1);
+/// See [`PENDING_MIN`].
+pub const PENDING_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// How often a command is decided anew after conflicts before it fails (R6).
 pub const ATTEMPTS_DEFAULT: u32 = 12;
 /// The longest pause between two attempts of one command (R6).

@@ -8,17 +8,25 @@ use std::sync::Arc;
 /// The services of a domain, one a type.
 #[derive(Default, Clone)]
 pub(crate) struct Services {
+    /// What was provided twice.
+    doubled: Vec<&'static str>,
     by_type: HashMap<TypeId, (&'static str, Arc<dyn Any + Send + Sync>)>,
 }
 
 impl Services {
     pub(crate) fn insert<T: ?Sized + Send + Sync + 'static>(&mut self, service: Arc<T>) {
-        self.by_type.insert(TypeId::of::<T>(), (type_name::<T>(), Arc::new(service)));
+        if self.by_type.insert(TypeId::of::<T>(), (type_name::<T>(), Arc::new(service))).is_some() {
+            self.doubled.push(type_name::<T>());
+        }
     }
 
     pub(crate) fn get<T: ?Sized + 'static>(&self) -> Option<Arc<T>> {
         let (_, service) = self.by_type.get(&TypeId::of::<T>())?;
         service.downcast_ref::<Arc<T>>().cloned()
+    }
+
+    pub(crate) fn doubled(&self) -> &[&'static str] {
+        &self.doubled
     }
 
     pub(crate) fn has(&self, id: TypeId) -> bool {

@@ -36,6 +36,10 @@ pub enum Step {
     ReserveAny(Vec<String>),
     /// Reserves a domain name, and rejects with [`TAKEN`] when it is taken.
     ReserveDomain(String),
+    /// Reserves all names of the list in one call, and rejects with [`TAKEN`] when one is taken.
+    ReserveAll(Vec<String>),
+    /// Reserves all names of the list in one call, and goes on whatever comes of it, errors too.
+    TryReserveAll(Vec<String>),
     /// Releases a name.
     Release(String),
     /// Fails unless the aggregate holds the name, confirmed.
@@ -229,6 +233,12 @@ async fn perform(step: Step, scope: &mut DecideScope<'_>) -> Result<(), DecideEr
             }
             return Err(Rejection::new(TAKEN, "every name is taken").into());
         }
+        Step::ReserveAll(names) => {
+            for answer in scope.reserve_all(NAMES, &names).await? {
+                answer.or_reject(TAKEN, "a name is taken")?;
+            }
+        }
+        Step::TryReserveAll(names) => drop(scope.reserve_all(NAMES, &names).await),
         Step::Release(name) => scope.release(NAMES, &name),
         Step::MustHold(name) => {
             if !scope.holds(NAMES, &name).await? {

@@ -5,12 +5,14 @@ use crate::aggregate::Aggregate;
 use crate::clock::{Clock, SystemClock};
 use crate::engine::lanes::Lanes;
 use crate::ids::{IdSource, RandomIds, Token};
-use crate::limits::{ATTEMPTS_DEFAULT, PENDING_DEFAULT, PENDING_WAIT_DEFAULT, WARM_STATES_DEFAULT};
+use crate::limits::{
+    ATTEMPTS_DEFAULT, PENDING_DEFAULT, PENDING_MAX, PENDING_MIN, PENDING_WAIT_DEFAULT, WARM_STATES_DEFAULT,
+};
 use crate::observe::Observer;
 use crate::registry::{AggregateDescriptor, Found, Registry, Report};
 use crate::reservation::Namespace;
 use crate::services::Services;
-use crate::store::{NamespaceRecord, Registered, Rekey, RekeyReply, Store, StoreError};
+use crate::store::{NamespaceRecord, Registered, Rekey, RekeyCollision, RekeyNamespace, RekeyReply, Store, StoreError};
 use crate::text::Text;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -228,7 +230,7 @@ impl DomainBuilder {
             problems
                 .push("no store: give one with `.store(..)`, such as `SqliteStore::open(\"app.db\").await?`".into());
         }
-        self.check_settings(&mut problems);
+        self.check_settings(&report, &mut problems);
         let (Some(store), true) = (self.store.clone(), problems.is_empty()) else {
             return Err(BuildError::misconfigured(problems));
         };
@@ -244,22 +246,30 @@ impl DomainBuilder {
             lanes: Lanes::new(),
             warm,
             namespaces,
-            aggregates: report.aggregates.iter().map(|(aggregate, _)| aggregate.rust_type()).collect(),
+            aggregates: report.aggregates.iter().map(|(aggregate, _)| (aggregate.rust_type(), *aggregate)).collect(),
             report,
         };
         Ok(Domain { inner: Arc::new(inner) })
     }
 
-    fn check_settings(&self, problems: &mut Vec<String>) {
-        if self.settings.pending.is_zero() {
-            problems
-                .push("`.pending_for(0)`: a reservation that expires at once protects nothing; give it seconds".into());
+    fn check_settings(&self, report: &Report, problems: &mut Vec<String>) {
+        let own = report.namespaces.iter().filter_map(|(namespace, ..)| Some((namespace.name(), namespace.pending()?)));
+        for (whose, pending) in own.chain([("the domain", self.settings.pending)]) {
+            if !(PENDING_MIN..=PENDING_MAX).contains(&pending) {
+                problems.push(format!(
+                    "`.pending_for({pending:?})` of {whose}: a pending reservation lasts from 1 ms to 24 h; some seconds \
+                     are enough for a decision"
+                ));
+            }
+        }
+        for name in self.services.doubled() {
+            problems.push(format!("two services are provided as `{name}`; keep one"));
         }
         if self.settings.attempts == 0 {
             problems.push("`.attempts(0)`: a command is decided at least once".into());
         }
         for namespace in &self.rekeyed {
-            if !self.namespaces.contains(namespace) && !self.discovery {
+            if !report.namespaces.iter().any(|(known, ..)| known == namespace) {
                 problems.push(format!("`.rekey({namespace})`: that namespace is not registered"));
             }
         }
@@ -279,56 +289,58 @@ impl DomainBuilder {
             .flat_map(|(namespace, ..)| contexts.iter().map(|context| (*namespace, *context)))
             .collect();
         let records: Vec<NamespaceRecord> =
-            wanted.iter().map(|(namespace, context)| record(namespace, context)).collect();
+            wanted.iter().map(|(namespace, context)| record(namespace, Text::from_static(context))).collect();
         let mut answers = store.register(records.clone()).await?;
-        let mut problems = Vec::new();
-        let mut rekeyed = false;
-        for (((namespace, _), wanted), answer) in wanted.iter().zip(&records).zip(&answers) {
-            let Registered::Differs { recorded } = answer else { continue };
-            match self.try_rekey(store, *namespace, wanted, recorded).await? {
-                Ok(()) => rekeyed = true,
-                Err(problem) => problems.push(problem),
-            }
-        }
-        if !problems.is_empty() {
-            return Err(BuildError::misconfigured(problems));
-        }
-        if rekeyed {
+        let differing =
+            wanted.iter().zip(&records).zip(&answers).filter_map(|((wanted, record), answer)| match answer {
+                Registered::Differs { recorded } => Some(Differing { namespace: wanted.0, wanted: record, recorded }),
+                Registered::AsGiven { .. } => None,
+            });
+        let differing: Vec<_> = differing.collect();
+        if !differing.is_empty() {
+            self.rekey_all(store, &differing).await?;
             answers = store.register(records.clone()).await?;
         }
         collect_epochs(&wanted, &records, &answers)
     }
 
-    async fn try_rekey(
-        &self,
-        store: &Arc<dyn Store>,
-        namespace: Namespace,
-        wanted: &NamespaceRecord,
-        recorded: &NamespaceRecord,
-    ) -> Result<Result<(), String>, StoreError> {
-        if !self.rekeyed.contains(&namespace) || wanted.tenancy != recorded.tenancy {
-            return Ok(Err(differs(wanted, recorded)));
+    /// Rekeys what differs, all in one write or nothing (R13).
+    async fn rekey_all(&self, store: &Arc<dyn Store>, differing: &[Differing<'_>]) -> Result<(), BuildError> {
+        let refused = differing
+            .iter()
+            .filter(|one| !self.rekeyed.contains(&one.namespace) || one.wanted.tenancy != one.recorded.tenancy);
+        let problems: Vec<String> = refused.map(|one| differs(one.wanted, one.recorded)).collect();
+        if !problems.is_empty() {
+            return Err(BuildError::misconfigured(problems));
         }
+        let namespaces = differing.iter().map(|one| RekeyNamespace {
+            namespace: one.wanted.clone(),
+            normalizer: one.namespace.normalizer(),
+            command: Text::from(format!("$rekey {} to {}", one.recorded.normalizer, one.wanted.normalizer)),
+        });
         let ids = Arc::clone(&self.ids);
-        let rekey = Rekey {
-            namespace: wanted.clone(),
-            normalizer: namespace.normalizer(),
-            command: Text::from(format!("$rekey {} to {}", recorded.normalizer, wanted.normalizer)),
-            tokens: Arc::new(move || Token::from_u128(ids.next())),
-        };
-        Ok(match store.rekey(rekey).await? {
+        let tokens = Arc::new(move || Token::from_u128(ids.next()));
+        match store.rekey(Rekey { namespaces: namespaces.collect(), tokens }).await? {
             RekeyReply::Done { moved } => {
-                tracing::info!(namespace = namespace.name(), moved, "namespace rekeyed");
+                tracing::info!(moved, namespaces = differing.len(), "namespaces rekeyed");
                 Ok(())
             }
-            RekeyReply::Collides(collisions) => Err(collides(wanted, &collisions)),
-        })
+            RekeyReply::Collides(collisions) => Err(BuildError::misconfigured(vec![collides(&collisions)])),
+        }
     }
 }
 
-fn record(namespace: &Namespace, context: &'static str) -> NamespaceRecord {
+/// A namespace that the store has with another definition.
+struct Differing<'d> {
+    namespace: Namespace,
+    wanted: &'d NamespaceRecord,
+    recorded: &'d NamespaceRecord,
+}
+
+/// A namespace as it is recorded for `context`.
+pub(super) fn record(namespace: &Namespace, context: Text) -> NamespaceRecord {
     NamespaceRecord {
-        context: Text::from_static(context),
+        context,
         name: Text::from_static(namespace.name()),
         tenancy: namespace.tenancy(),
         normalizer: Text::from(namespace.normalizer().to_string()),
@@ -351,24 +363,17 @@ fn differs(wanted: &NamespaceRecord, recorded: &NamespaceRecord) -> String {
     )
 }
 
-fn collides(wanted: &NamespaceRecord, collisions: &[crate::store::RekeyCollision]) -> String {
-    let mut problem = format!(
-        "namespace {:?} can't be rekeyed to {}: nothing was changed, because {} key(s) stand in the way",
-        wanted.name.as_str(),
-        wanted.normalizer,
-        collisions.len()
-    );
-    for collision in collisions.iter().take(20) {
-        let _ = match &collision.other {
-            Some(other) => fmt::Write::write_fmt(
-                &mut problem,
-                format_args!("\n      {} and {other} would share one", collision.holder),
-            ),
-            None => fmt::Write::write_fmt(
-                &mut problem,
-                format_args!("\n      {} has one that would be no key", collision.holder),
-            ),
+fn collides(collisions: &[RekeyCollision]) -> String {
+    let count = collisions.len();
+    let mut problem =
+        format!("the namespaces can't be rekeyed: nothing was changed, because {count} key(s) stand in the way");
+    for RekeyCollision { namespace, holder, other } in collisions.iter().take(20) {
+        let what = match other {
+            Some(other) => format!("{holder} and {other} would share a key of namespace {namespace:?}"),
+            None => format!("{holder} has a key of namespace {namespace:?} that would be none"),
         };
+        problem.push_str("\n      ");
+        problem.push_str(&what);
     }
     problem
 }

@@ -16,13 +16,13 @@ use crate::engine::load::{State, Warm};
 use crate::error::Error;
 use crate::ids::{AggregateId, IdSource, StreamId};
 use crate::observe::Observer;
-use crate::registry::Report;
-use crate::reservation::Namespace;
+use crate::registry::{AggregateDescriptor, Report};
+use crate::reservation::{KeyId, Namespace, Record};
 use crate::services::Services;
-use crate::store::{CommitRecord, Store};
+use crate::store::{CommitRecord, Registered, Store, StoreError};
 use crate::text::Text;
 use std::any::TypeId;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +60,7 @@ pub(crate) struct Inner {
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) warm: Option<quick_cache::sync::Cache<StreamId, Warm>>,
     namespaces: HashMap<&'static str, RegisteredNamespace>,
-    aggregates: HashSet<TypeId>,
+    aggregates: HashMap<TypeId, AggregateDescriptor>,
     report: Report,
 }
 
@@ -94,6 +94,10 @@ impl Domain {
     }
 
     /// Sends a command; await what this returns.
+    ///
+    /// Commands on one aggregate queue up in one process (C7). A handler may send too: that does not queue. But a task that
+    /// a handler spawns is not seen as part of it: a handler that awaits such a task's send to its own aggregate waits for
+    /// itself, until a deadline ends it.
     ///
     /// # Cancel safety
     ///
@@ -140,7 +144,8 @@ impl Domain {
         &self.inner.report
     }
 
-    /// Waits until everything that was handed over to the store has taken effect, give-ups included (R5).
+    /// Waits until everything that was handed over to the store has taken effect, give-ups included (R5). It stops
+    /// nothing: stop sending first.
     ///
     /// # Errors
     ///
@@ -179,10 +184,34 @@ impl Inner {
         Ok(registered.clone())
     }
 
-    /// Checks that `A` is registered.
-    pub(crate) fn check_registered<A: Aggregate>(&self) -> Result<(), Error> {
-        if self.aggregates.contains(&TypeId::of::<A>()) {
-            return Ok(());
+    /// Reads the record of a key, and makes sure that the key was in its normal form then (R13).
+    ///
+    /// The epoch is looked at after the record: a rekey raises it in the write that moves the keys.
+    pub(crate) async fn reservation(&self, namespace: Namespace, key: KeyId) -> Result<Option<Record>, StoreError> {
+        let changed = || StoreError::namespace_changed(namespace.name());
+        let context = key.context.clone();
+        let epoch = self.namespace(namespace, &context).map_err(|_| changed())?.epoch_in(&context);
+        let record = self.store.reservation(key).await?;
+        match &*self.store.register(vec![builder::record(&namespace, context)]).await? {
+            [Registered::AsGiven { epoch: now }] if *now == epoch => Ok(record),
+            _ => Err(changed()),
+        }
+    }
+
+    /// Checks that `A` is registered, and with it the command, unless that is one that every aggregate has.
+    pub(crate) fn check_registered<A: Aggregate>(&self, command: Option<&'static str>) -> Result<(), Error> {
+        if let Some(aggregate) = self.aggregates.get(&TypeId::of::<A>()) {
+            return match command {
+                Some(command) if aggregate.commands.iter().all(|known| known.name != command) => {
+                    Err(Error::Misconfigured(format!(
+                        "command {command} is not among those that the descriptor of {}.{} lists; add \
+                         `CommandInfo::of::<Self, {command}>()` to it",
+                        A::CONTEXT,
+                        A::NAME
+                    )))
+                }
+                _ => Ok(()),
+            };
         }
         let known: Vec<_> = self.report.aggregates.iter().map(|(known, _)| known.aggregate().to_string()).collect();
         let known: Vec<_> = known.iter().map(String::as_str).collect();

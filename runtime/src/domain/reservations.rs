@@ -2,12 +2,13 @@
 
 use super::Inner;
 use crate::clock::Timestamp;
+use crate::engine::settled;
 use crate::error::Error;
 use crate::ids::{DEFAULT_TENANT, StreamId, Token};
 use crate::limits::ATTEMPTS_DEFAULT;
 use crate::reservation::lifecycle::KeyUse;
 use crate::reservation::{KeyId, Namespace, Record, RecordState};
-use crate::store::{Append, AppendReply, Check, CommitKind, KeyClaim, RequestKey};
+use crate::store::{Append, AppendReply, Check, CommitKind, KeyClaim, RequestKey, Settle, Settled};
 use crate::text::Text;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -61,7 +62,7 @@ impl<'d> Reservations<'d> {
         key: &str,
     ) -> Result<Option<Holding>, Error> {
         let key = self.key_id(context, namespace, tenant, key)?;
-        let record = self.domain.store.reservation(key).await?;
+        let record = self.domain.reservation(namespace, key).await?;
         Ok(record.filter(|record| record.is_live(self.domain.clock.now())).map(Holding::from))
     }
 
@@ -94,19 +95,37 @@ impl<'d> Reservations<'d> {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let record = self.domain.store.reservation(key.clone()).await?;
+            let record = self.domain.reservation(namespace, key.clone()).await?;
             let Some(record) = record.filter(Record::is_confirmed) else { return Ok(None) };
             let claim = KeyClaim { key: key.clone(), epoch, key_use: KeyUse::Release };
             let holder = record.holder;
             let checked = self.domain.store.check(Check { stream: holder.clone(), request: None }).await?;
             let append = self.release_commit(&holder, checked.version, claim, by)?;
-            match self.domain.store.append(append).await? {
-                AppendReply::Written(_) => return Ok(Some(holder)),
-                AppendReply::Refused(_) if attempts < ATTEMPTS_DEFAULT => {}
-                AppendReply::Refused(_) => {
-                    return Err(Error::Conflict { stream: holder.into(), attempts, expected: None, actual: None });
-                }
+            if self.write(append).await? {
+                return Ok(Some(holder));
             }
+            if attempts == ATTEMPTS_DEFAULT {
+                return Err(Error::Conflict { stream: holder.into(), attempts, expected: None, actual: None });
+            }
+        }
+    }
+
+    /// Whether the commit is written; if not, it never will be (R9).
+    async fn write(self, append: Append) -> Result<bool, Error> {
+        let request_id = append.request.id.clone();
+        let settle = Settle {
+            stream: append.stream.clone(),
+            version: append.expected_version + 1,
+            token: append.token,
+            keys: Vec::new(),
+        };
+        match self.domain.store.append(append).await {
+            Ok(reply) => Ok(matches!(reply, AppendReply::Written(_))),
+            Err(error) if error.surely_not_done() => Err(error.into()),
+            Err(error) => match settled(self.domain, settle).await {
+                Some(settled) => Ok(matches!(settled, Settled::Written(_))),
+                None => Err(Error::OutcomeUnknown { request_id, reason: error.to_string() }),
+            },
         }
     }
 

@@ -61,7 +61,8 @@ impl<A: Decide<C>, C: Command> SendCommand<A, C> {
 
     async fn execute(self) -> Result<Outcome<A>, Error> {
         let inner = self.domain.inner();
-        inner.check_registered::<A>()?;
+        let own = !engine::is_built_in::<C>();
+        inner.check_registered::<A>(own.then_some(<A as Decide<C>>::COMMAND))?;
         let id = self.request_id.transpose()?;
         let mut request = Request::new(inner, self.aggregate, id, &self.command)?;
         request.expected_version = self.expected_version;
@@ -107,7 +108,7 @@ impl<A: Aggregate> LoadAggregate<A> {
 
     async fn execute(self) -> Result<Loaded<A>, Error> {
         let (inner, stream) = (self.domain.inner(), self.aggregate.stream());
-        inner.check_registered::<A>()?;
+        inner.check_registered::<A>(None)?;
         let state = match load::warm::<A>(inner, stream) {
             Some(warm) if self.cached => warm,
             Some(warm) => {

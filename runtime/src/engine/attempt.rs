@@ -21,6 +21,8 @@ use foldhash::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+const DROPPED: &str = "a handler dropped a `reserve` before its answer came, and went on; await it, or return";
+
 /// Up to so many keys are found by looking at each.
 const FEW_KEYS: usize = 16;
 
@@ -112,7 +114,9 @@ impl Attempt {
                 }
             }
         }
-        let entries = self.enter_all(namespace, &registered, &ids)?;
+        let entries = self.enter_all(namespace, &registered, &ids).inspect_err(|error| {
+            self.poison.get_or_insert(Poison::InvalidKey(error.clone()));
+        })?;
         let mut open: Vec<usize> = entries.iter().copied().filter(|&entry| !self.is_answered_ours(entry)).collect();
         open.sort_unstable();
         open.dedup();
@@ -147,7 +151,7 @@ impl Attempt {
         self.registered(namespace)?;
         let key = namespace.key_id(key, &self.context.stream)?;
         let noted = key.key.clone();
-        match self.domain.store.reservation(key).await {
+        match self.domain.reservation(namespace, key).await {
             Ok(record) => {
                 let holds = record.is_some_and(|record| record.is_confirmed() && record.holder == self.context.stream);
                 self.note(namespace, noted, ScopeCallKind::Holds(holds));
@@ -230,6 +234,9 @@ impl Attempt {
         if self.keys.len() > KEYS_PER_DECISION_MAX {
             for entry in self.keys.drain(before..) {
                 self.by_key.remove(&entry.key);
+            }
+            if self.keys.len() < FEW_KEYS {
+                self.by_key.clear();
             }
             return Err(too_many_keys(namespace.name()));
         }
@@ -348,8 +355,14 @@ impl Attempt {
         self.domain.clock.now()
     }
 
-    pub(crate) fn poison(&self) -> Option<&Poison> {
-        self.poison.as_ref()
+    /// Why the attempt can't commit: a call failed, or was dropped before it was answered, so that nobody knows what is
+    /// reserved (R2).
+    pub(crate) fn poison(&self) -> Option<Poison> {
+        let dropped = || {
+            let unanswered = self.keys.iter().any(|entry| entry.asked && entry.answer.is_none());
+            unanswered.then(|| Poison::Misconfigured(DROPPED.to_owned()))
+        };
+        self.poison.clone().or_else(dropped)
     }
 
     pub(crate) const fn met_same_request(&self) -> bool {

@@ -32,14 +32,16 @@ impl Link {
 
     /// Whether the same aggregate is already in the chain of sends.
     pub(crate) fn is_cycle(&self) -> bool {
-        let mut above = self.parent.as_deref();
-        while let Some(link) = above {
-            if link.domain == self.domain && link.stream == self.stream {
-                return true;
-            }
-            above = link.parent.as_deref();
-        }
-        false
+        self.above().any(|link| link.domain == self.domain && link.stream == self.stream)
+    }
+
+    /// Whether a send on `stream` is in the chain above this one, and waits for it.
+    pub(crate) fn is_below(&self, stream: &StreamId) -> bool {
+        self.above().any(|link| link.domain == self.domain && link.stream == *stream)
+    }
+
+    fn above(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(self.parent.as_deref(), |link| link.parent.as_deref())
     }
 }
 

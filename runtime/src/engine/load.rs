@@ -2,7 +2,7 @@
 
 use super::guard::catch;
 use crate::aggregate::Aggregate;
-use crate::codec::from_json;
+use crate::codec::{EncodedEvent, from_json};
 use crate::domain::Inner;
 use crate::error::Error;
 use crate::event::EventSet;
@@ -23,8 +23,16 @@ pub(crate) struct State<A> {
 
 impl<A: Aggregate> State<A> {
     /// The state of an aggregate without commits.
-    pub(crate) fn empty() -> Self {
-        Self { version: 0, exists: false, deleted: false, state: Arc::new(A::default()) }
+    ///
+    /// # Errors
+    ///
+    /// When the state's own `Default` panics (C9).
+    pub(crate) fn empty(stream: &StreamId) -> Result<Self, Error> {
+        let state = catch(A::default).map_err(|_| Error::Panicked {
+            during: "making the initial state".to_owned(),
+            stream: Box::new(stream.clone()),
+        })?;
+        Ok(Self { version: 0, exists: false, deleted: false, state: Arc::new(state) })
     }
 }
 
@@ -72,7 +80,7 @@ pub(crate) fn warm<A: Aggregate>(domain: &Inner, stream: &StreamId) -> Option<St
 
 /// The state that the store has now: the warm one brought up to date, or built from snapshot and events.
 pub(crate) async fn fresh<A: Aggregate>(domain: &Inner, stream: &StreamId) -> Result<State<A>, Error> {
-    let basis = warm::<A>(domain, stream).unwrap_or_else(State::empty);
+    let basis = warm::<A>(domain, stream).map_or_else(|| State::empty(stream), Ok)?;
     let load = Load {
         stream: stream.clone(),
         after_version: basis.version,
@@ -95,7 +103,7 @@ pub(crate) async fn fresh<A: Aggregate>(domain: &Inner, stream: &StreamId) -> Re
 
 fn from_snapshot<A: Aggregate>(stream: &StreamId, snapshot: &SnapshotRecord) -> Option<State<A>> {
     let SnapshotRecord { version, exists, deleted, .. } = *snapshot;
-    match from_json(snapshot.state.get()) {
+    match catch(|| from_json(snapshot.state.get())).unwrap_or(Err("reading it panicked")) {
         Ok(state) => Some(State { version, exists, deleted, state: Arc::new(state) }),
         Err(problem) => {
             tracing::warn!(%stream, version, problem, "a snapshot can't be read and is ignored; was `state_version` raised?");
@@ -125,14 +133,31 @@ pub(crate) fn replay<A: Aggregate>(
                 DELETED => basis.deleted = true,
                 RESTORED => basis.deleted = false,
                 _ => {
-                    let event = A::Event::decode(event).map_err(|error| Error::undecodable(stream, &error))?;
-                    evolve(stream, Arc::make_mut(&mut basis.state), &event)?;
+                    let event = decode::<A>(stream, event)?;
+                    evolve(stream, own(stream, &mut basis.state)?, &event)?;
                     basis.exists = true;
                 }
             }
         }
     }
     Ok(basis)
+}
+
+/// Reads an event back; a panic in an upcaster is an error of this command only (C9).
+pub(crate) fn decode<A: Aggregate>(stream: &StreamId, event: &EncodedEvent) -> Result<A::Event, Error> {
+    match catch(|| A::Event::decode(event)) {
+        Ok(decoded) => decoded.map_err(|error| Error::undecodable(stream, &error)),
+        Err(_) => Err(Error::Panicked {
+            during: format!("reading event {:?}", event.name.as_str()),
+            stream: Box::new(stream.clone()),
+        }),
+    }
+}
+
+/// The state to change: a copy, when somebody else looks at this one.
+fn own<'s, A: Aggregate>(stream: &StreamId, state: &'s mut Arc<A>) -> Result<&'s mut A, Error> {
+    catch(|| Arc::make_mut(state))
+        .map_err(|_| Error::Panicked { during: "copying the state".to_owned(), stream: Box::new(stream.clone()) })
 }
 
 /// Applies `event`; a panic in it is an error of this command only (C9).

@@ -4,14 +4,17 @@ pub(crate) mod attempt;
 pub(crate) mod guard;
 pub(crate) mod lanes;
 pub(crate) mod load;
+mod prepare;
+mod progress;
 mod request;
 mod retry;
 mod write;
 
 pub(crate) use request::Request;
+pub(crate) use write::settled;
 
 use crate::aggregate::{Aggregate, Creates, Decide};
-use crate::command::{Command, CommandContext};
+use crate::command::{Command, CommandContext, Delete, Restore};
 use crate::decision::{Decision, Kind};
 use crate::domain::Inner;
 use crate::error::Error;
@@ -21,9 +24,10 @@ use crate::store::Check;
 use attempt::{Attempt, Basis, Blocked};
 use guard::Link;
 use load::State;
+use progress::Progress;
 use retry::Retry;
+use std::any::TypeId;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What one attempt came to.
 enum Step<A: Aggregate> {
@@ -35,37 +39,27 @@ enum Step<A: Aggregate> {
     Pending(Blocked, Error),
 }
 
-/// Whether an append is with the store, so that its outcome is not ours to say (C5).
-#[derive(Debug, Default)]
-pub(crate) struct HandedOver(AtomicBool);
-
-impl HandedOver {
-    pub(crate) fn set(&self, handed_over: bool) {
-        self.0.store(handed_over, Ordering::Release);
-    }
-
-    fn get(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-}
-
 /// Executes a command within its deadline (C5).
 pub(crate) async fn execute<A: Decide<C>, C: Command>(
     domain: &Arc<Inner>,
     request: Request<A>,
     command: C,
 ) -> Result<Outcome<A>, Error> {
-    let handed_over = HandedOver::default();
+    let progress = Progress::default();
     let Some(deadline) = request.deadline else {
-        return decide_until_done(domain, &request, command, &handed_over).await;
+        return decide_until_done(domain, &request, command, &progress).await;
     };
     tokio::select! {
         biased;
-        outcome = decide_until_done(domain, &request, command, &handed_over) => outcome,
-        () = domain.clock.sleep(deadline) => Err(if handed_over.get() {
-            Error::OutcomeUnknown { request_id: request.id, reason: "The deadline passed while it was written.".into() }
-        } else {
-            Error::Timeout { stream: Box::new(request.stream().clone()) }
+        outcome = decide_until_done(domain, &request, command, &progress) => outcome,
+        () = domain.clock.sleep(deadline) => Err(match progress.take_provisional() {
+            _ if progress.is_handed_over() => {
+                let reason = "The deadline passed while it was written.".into();
+                Error::OutcomeUnknown { request_id: request.id, reason }
+            }
+            // The deadline ends the wait for another's key as the wait's own limit does (R21).
+            Some(provisional) => provisional,
+            None => Error::Timeout { stream: Box::new(request.stream().clone()) },
         }),
     }
 }
@@ -74,7 +68,7 @@ async fn decide_until_done<A: Decide<C>, C: Command>(
     domain: &Arc<Inner>,
     request: &Request<A>,
     command: C,
-    handed_over: &HandedOver,
+    progress: &Progress,
 ) -> Result<Outcome<A>, Error> {
     let link = Link::new(Arc::as_ptr(domain) as usize, request.stream().clone());
     if link.is_cycle() {
@@ -85,11 +79,12 @@ async fn decide_until_done<A: Decide<C>, C: Command>(
     let (mut retry, mut command, mut attempt, mut is_stale) = (Retry::new(domain), Some(command), 0, false);
     loop {
         attempt += 1;
-        let command = match command.take() {
-            Some(command) => command,
-            None => request.command_again()?,
+        let command = command.take().map_or_else(|| request.command_again(), Ok);
+        let step = match command {
+            Ok(command) => decide_once(domain, request, command, (attempt, is_stale), &link, progress).await?,
+            Err(error) => without_append(domain, request, None, Err(error), None).await?,
         };
-        match decide_once(domain, request, command, (attempt, is_stale), &link, handed_over).await? {
+        match step {
             Step::Done(outcome) => return Ok(outcome),
             Step::Stale if retry.after_conflict(domain).await => {
                 // A warm state that is behind is brought up to date. One that is ahead, as after a restored copy of the
@@ -101,8 +96,9 @@ async fn decide_until_done<A: Decide<C>, C: Command>(
             }
             Step::Stale => return Err(request.conflict(attempt)),
             Step::Pending(blocked, answer) => {
-                if !retry.after_pending(domain, &blocked).await {
-                    return Err(answer);
+                progress.set_provisional(answer);
+                if !retry.after_pending(domain, &blocked, &link).await {
+                    return Err(progress.take_provisional().unwrap_or_else(|| request.conflict(attempt)));
                 }
             }
         }
@@ -116,11 +112,14 @@ async fn decide_once<A: Decide<C>, C: Command>(
     command: C,
     (number, is_stale): (u32, bool),
     link: &Arc<Link>,
-    handed_over: &HandedOver,
+    progress: &Progress,
 ) -> Result<Step<A>, Error> {
-    let (state, unchecked) = basis::<A, C>(domain, request, is_stale).await?;
+    let (state, unchecked) = match basis::<A, C>(domain, request, is_stale).await {
+        Ok(basis) => basis,
+        Err(error) => return without_append(domain, request, None, Err(error), None).await,
+    };
     if let Err(error) = gate::<A, C>(request, &state, number) {
-        return without_append(domain, request, (&state, unchecked), Err(error), None).await;
+        return without_append(domain, request, unchecked, Err(error), None).await;
     }
     let context = Arc::new(CommandContext {
         stream: request.stream().clone(),
@@ -133,42 +132,43 @@ async fn decide_once<A: Decide<C>, C: Command>(
     let decided = decide::<A, C>(&mut attempt, &state, command, Arc::clone(link)).await;
     match decided {
         Ok(decision) if !decision.is_no_op() => {
-            write::append(request, attempt, (&state, unchecked), decision, handed_over).await
+            write::append(request, attempt, (&state, unchecked), decision, progress).await
         }
         Ok(_) => {
             attempt.give_up().await;
             let no_op = Outcome::no_op(request, state.version, attempt.context().attempt);
-            without_append(domain, request, (&state, unchecked), Ok(no_op), None).await
+            without_append(domain, request, unchecked, Ok(no_op), None).await
         }
         Err(mut error) => {
             attempt.give_up().await;
             let blocked = blocked_by(&attempt, &mut error);
-            without_append(domain, request, (&state, unchecked), Err(error), blocked).await
+            without_append(domain, request, unchecked, Err(error), blocked).await
         }
     }
 }
 
-/// The state to decide on, and whether the store has yet to confirm its version (C1).
+/// The state to decide on, and its version when the store has yet to confirm it (C1).
 async fn basis<A: Decide<C>, C: Command>(
     domain: &Inner,
     request: &Request<A>,
     is_stale: bool,
-) -> Result<(State<A>, bool), Error> {
+) -> Result<(State<A>, Option<u64>), Error> {
     if !is_stale {
         if let Some(warm) = load::warm::<A>(domain, request.stream()) {
-            return Ok((warm, true));
+            let version = warm.version;
+            return Ok((warm, Some(version)));
         }
         if A::CREATES == Creates::Only {
-            return Ok((State::empty(), true));
+            return Ok((State::empty(request.stream())?, Some(0)));
         }
     }
-    Ok((load::fresh::<A>(domain, request.stream()).await?, false))
+    Ok((load::fresh::<A>(domain, request.stream()).await?, None))
 }
 
 /// What comes before the decision: deleted, existence, version, in this order (C4, C2, C5, C10).
 fn gate<A: Decide<C>, C: Command>(request: &Request<A>, state: &State<A>, attempt: u32) -> Result<(), Error> {
     let stream = || Box::new(request.stream().clone());
-    if state.deleted && !is_built_in(A::COMMAND) {
+    if state.deleted && !is_built_in::<C>() {
         return Err(Error::Deleted { stream: stream() });
     }
     match A::CREATES {
@@ -187,8 +187,9 @@ fn gate<A: Decide<C>, C: Command>(request: &Request<A>, state: &State<A>, attemp
     }
 }
 
-fn is_built_in(command: &str) -> bool {
-    command.starts_with('$')
+/// Whether `C` is one of the commands that every aggregate has (C10).
+pub(crate) fn is_built_in<C: Command>() -> bool {
+    [TypeId::of::<Delete>(), TypeId::of::<Restore>()].contains(&TypeId::of::<C>())
 }
 
 async fn decide<A: Decide<C>, C: Command>(
@@ -204,15 +205,19 @@ async fn decide<A: Decide<C>, C: Command>(
     };
     if let Some(observer) = &attempt.domain().observer {
         let (calls, attempt) = (attempt.calls(), attempt.context().attempt);
-        observer.decided(&Decided { stream: &stream, command: A::COMMAND, attempt, calls });
+        let watched =
+            guard::catch(|| observer.decided(&Decided { stream: &stream, command: A::COMMAND, attempt, calls }));
+        if watched.is_err() {
+            tracing::warn!("an observer panicked; the command goes on");
+        }
     }
     // What the handler made of a store that failed is not to be trusted (R2).
     if let Some(poison) = attempt.poison() {
-        return Err(poison.clone().into());
+        return Err(poison.into());
     }
     if attempt.met_same_request() {
-        let reason = "The same request is being decided elsewhere.".into();
-        return Err(Error::NotWritten { request_id: attempt.context().request_id.clone(), reason });
+        let reason = "The same request is being decided elsewhere, and may still be written there.".into();
+        return Err(Error::OutcomeUnknown { request_id: attempt.context().request_id.clone(), reason });
     }
     match decided {
         Err(guard::Panicked) => {
@@ -236,7 +241,7 @@ fn blocked_by(attempt: &Attempt, error: &mut Error) -> Option<Blocked> {
     let blocked = attempt.blocked()?;
     match error {
         Error::Rejected(rejection) => rejection.provisional = true,
-        Error::NotWritten { .. } if attempt.met_same_request() => {}
+        Error::OutcomeUnknown { .. } if attempt.met_same_request() => {}
         _ => return None,
     }
     Some(blocked.clone())
@@ -247,15 +252,18 @@ fn blocked_by(attempt: &Attempt, error: &mut Error) -> Option<Blocked> {
 async fn without_append<A: Aggregate>(
     domain: &Inner,
     request: &Request<A>,
-    (state, unchecked): (&State<A>, bool),
+    unchecked: Option<u64>,
     answer: Result<Outcome<A>, Error>,
     blocked: Option<Blocked>,
 ) -> Result<Step<A>, Error> {
-    if unchecked || request.is_given {
+    if unchecked.is_some() || request.is_given {
         let id = request.is_given.then(|| request.id.clone());
         let checked = domain.store.check(Check { stream: request.stream().clone(), request: id }).await;
         let checked = match (checked, &answer) {
             (Ok(checked), _) => checked,
+            (Err(error), Err(Error::NotWritten { .. } | Error::OutcomeUnknown { .. })) => {
+                return Err(Error::OutcomeUnknown { request_id: request.id.clone(), reason: error.to_string() });
+            }
             // The store's first trouble says more than its second.
             (Err(_), Err(Error::Unavailable(_) | Error::Overloaded { .. })) => return answer.map(Step::Done),
             (Err(error), _) => return Err(error.into()),
@@ -263,7 +271,7 @@ async fn without_append<A: Aggregate>(
         if let Some(first) = checked.first {
             return write::replayed(request, &first).map(Step::Done);
         }
-        if unchecked && checked.version != state.version {
+        if unchecked.is_some_and(|version| version != checked.version) {
             domain.forget_warm_beyond(request.stream(), checked.version);
             return Ok(Step::Stale);
         }

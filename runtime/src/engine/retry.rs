@@ -1,6 +1,8 @@
 //! How long and how often a command is decided anew: after conflicts (R6), and for pending keys of others (R21).
 
 use super::attempt::Blocked;
+use super::guard::Link;
+use crate::clock::Timestamp;
 use crate::domain::Inner;
 use crate::limits::RETRY_PAUSE_MAX;
 use crate::reservation::RecordState;
@@ -10,13 +12,19 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Retry {
     attempts_left: u32,
-    waited: Duration,
+    waiting_since: Option<Timestamp>,
+    slept: Duration,
     conflicts: u32,
 }
 
 impl Retry {
     pub(crate) fn new(domain: &Inner) -> Self {
-        Self { attempts_left: domain.settings.attempts.max(1) - 1, waited: Duration::ZERO, conflicts: 0 }
+        Self {
+            attempts_left: domain.settings.attempts.max(1) - 1,
+            waiting_since: None,
+            slept: Duration::ZERO,
+            conflicts: 0,
+        }
     }
 
     /// Pauses before the next attempt after a conflict: whether there is one left (R6).
@@ -38,32 +46,61 @@ impl Retry {
 
     /// Waits until the key in the way has settled or expired: whether that came within the budget (R21).
     ///
-    /// What counts is the time slept, and the rest of the lease by the store's own clock, so that a clock of another
-    /// machine has no say (R7).
-    pub(crate) async fn after_pending(&mut self, domain: &Inner, blocked: &Blocked) -> bool {
+    /// The budget is time on the domain's clock since the first wait, with everything that is done in between; but not
+    /// less than what was slept, should that clock stand still. When the lease ends is told by the store (R7).
+    pub(crate) async fn after_pending(&mut self, domain: &Inner, blocked: &Blocked, link: &Link) -> bool {
         let budget = domain.settings.pending_wait;
+        let since = *self.waiting_since.get_or_insert_with(|| domain.clock.now());
         let (mut slept, mut pause) = (Duration::ZERO, Duration::from_millis(1));
         loop {
-            let left = budget.saturating_sub(self.waited);
+            let left = budget.saturating_sub(self.slept.max(domain.clock.now().saturating_since(since)));
             if left.is_zero() {
                 return false;
             }
-            let jittered = pause.mul_f64(0.5 + fastrand::f64()).max(Duration::from_millis(1)).min(left);
-            domain.clock.sleep(jittered).await;
-            self.waited += jittered;
-            slept += jittered;
-            if slept >= blocked.expires_in || settled(domain, blocked).await {
+            match waits_for(domain, blocked, link).await {
+                Wait::Over => return slept > Duration::ZERO || self.first_try(domain, left).await,
+                Wait::Vain => return false,
+                Wait::On => {}
+            }
+            slept += self.sleep(domain, pause, left).await;
+            if slept >= blocked.expires_in {
                 return true;
             }
             pause = (pause * 2).min(RETRY_PAUSE_MAX);
         }
     }
+
+    /// What settled at once is decided on after a short pause, so that two that meet do not meet again at once.
+    async fn first_try(&mut self, domain: &Inner, left: Duration) -> bool {
+        self.sleep(domain, Duration::from_millis(1), left).await;
+        true
+    }
+
+    /// Sleeps a random time around `pause`, and says how long.
+    async fn sleep(&mut self, domain: &Inner, pause: Duration, left: Duration) -> Duration {
+        let jittered = pause.mul_f64(0.5 + fastrand::f64()).max(Duration::from_millis(1)).min(left);
+        domain.clock.sleep(jittered).await;
+        self.slept += jittered;
+        jittered
+    }
 }
 
-/// Whether the key is no longer pending. A store that can't say is asked by the next attempt.
-async fn settled(domain: &Inner, blocked: &Blocked) -> bool {
+/// Whether waiting for a key makes sense.
+enum Wait {
+    /// It is still pending.
+    On,
+    /// It is no longer pending.
+    Over,
+    /// It is pending for a command that waits for this one.
+    Vain,
+}
+
+/// A store that can't say is asked by the next attempt.
+async fn waits_for(domain: &Inner, blocked: &Blocked, link: &Link) -> Wait {
     match domain.store.reservation(blocked.key.clone()).await {
-        Ok(Some(record)) => !matches!(record.state, RecordState::Pending(_)),
-        Ok(None) | Err(_) => true,
+        Ok(Some(record)) if matches!(record.state, RecordState::Confirmed(_)) => Wait::Over,
+        Ok(Some(record)) if link.is_below(&record.holder) => Wait::Vain,
+        Ok(Some(_)) => Wait::On,
+        Ok(None) | Err(_) => Wait::Over,
     }
 }

@@ -1,43 +1,40 @@
 //! The append of a decision, and everything that may come of it.
 
 use super::attempt::Attempt;
-use super::load::{State, evolve};
+use super::guard::catch;
+use super::load::{State, decode};
+use super::prepare::{Prepared, prepare};
 use super::request::Request;
-use super::{HandedOver, Step, without_append};
+use super::{Progress, Step, without_append};
 use crate::aggregate::{Aggregate, Decide};
-use crate::codec::{EncodedEvent, canonical};
 use crate::command::Command;
 use crate::decision::Decision;
 use crate::domain::Inner;
 use crate::error::Error;
-use crate::event::EventSet;
 use crate::ids::AggregateId;
 use crate::limits::ASKED_AGAIN_MAX;
 use crate::outcome::{Committed, Outcome};
 use crate::store::{
-    Append, AppendReply, CommitKind, CommitRecord, DELETED, RESTORED, Refusal, Settle, Settled, SnapshotRecord,
-    StoreError, Written,
+    Append, AppendReply, CommitKind, CommitRecord, DELETED, GiveUp, RESTORED, Refusal, Settle, Settled, SnapshotRecord,
+    Written,
 };
 use crate::text::Text;
-use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// Encodes, applies to a copy, appends, and settles (C9, R4, R8, R9).
+/// Prepares, appends, and settles (C9, R4, R8, R9).
 pub(super) async fn append<A: Decide<C>, C: Command>(
     request: &Request<A>,
     mut attempt: Attempt,
-    (state, unchecked): (&State<A>, bool),
+    (state, unchecked): (&State<A>, Option<u64>),
     decision: Decision<A, C>,
-    handed_over: &HandedOver,
+    progress: &Progress,
 ) -> Result<Step<A>, Error> {
     let domain = Arc::clone(attempt.domain());
-    let prepared = next_state(request, state, &decision)
-        .and_then(|next| Ok((next, encode(request, &decision)?, metadata(request)?)));
-    let (next, events, metadata) = match prepared {
+    let mut prepared = match prepare(request, state, decision) {
         Ok(prepared) => prepared,
         Err(error) => {
             attempt.give_up().await;
-            return without_append(&domain, request, (state, unchecked), Err(error), None).await;
+            return without_append(&domain, request, unchecked, Err(error), None).await;
         }
     };
     let append = Append {
@@ -47,83 +44,47 @@ pub(super) async fn append<A: Decide<C>, C: Command>(
         command: Text::from_static(A::COMMAND),
         request: request.key(),
         token: attempt.token(),
-        events,
+        events: std::mem::take(&mut prepared.encoded),
         keys: attempt.claims(),
-        metadata,
+        metadata: prepared.metadata.take(),
     };
     let settle = Settle {
         stream: request.stream().clone(),
-        version: next.version,
+        version: prepared.next.version,
         token: attempt.token(),
         keys: attempt.leased(),
     };
-    handed_over.set(true);
+    progress.set_handed_over(true);
     let reply = domain.store.append(append);
     // From here on the store settles the attempt, whoever still listens (R5).
     attempt.handed_over();
     let attempts = attempt.context().attempt;
-    let written = match reply.await {
-        Ok(AppendReply::Written(written)) => written,
+    let trouble = match reply.await {
+        Ok(AppendReply::Written(written)) => {
+            return Ok(Step::Done(committed(&domain, request, prepared, (written, attempts))));
+        }
         Ok(AppendReply::Refused(refusal)) => {
-            handed_over.set(false);
+            progress.set_handed_over(false);
             return refused(&domain, request, refusal);
         }
         Err(error) if error.surely_not_done() => {
-            handed_over.set(false);
-            drop(domain.store.give_up(crate::store::GiveUp {
-                holder: settle.stream,
-                token: settle.token,
-                keys: settle.keys,
-            }));
-            return without_append(&domain, request, (state, unchecked), Err(error.into()), None).await;
+            let Settle { stream: holder, token, keys, .. } = settle;
+            drop(domain.store.give_up(GiveUp { holder, token, keys }));
+            error.into()
         }
-        Err(error) => settled(&domain, request, settle, &error).await?,
+        Err(error) => match settled(&domain, settle).await {
+            Some(Settled::Written(written)) => {
+                return Ok(Step::Done(committed(&domain, request, prepared, (written, attempts))));
+            }
+            Some(Settled::NotWritten) => {
+                Error::NotWritten { request_id: request.id.clone(), reason: error.to_string() }
+            }
+            None => return Err(Error::OutcomeUnknown { request_id: request.id.clone(), reason: error.to_string() }),
+        },
     };
-    Ok(Step::Done(committed(&domain, request, &next, decision, (written, attempts))))
-}
-
-fn next_state<A: Aggregate, C>(
-    request: &Request<A>,
-    state: &State<A>,
-    decision: &Decision<A, C>,
-) -> Result<State<A>, Error> {
-    let mut next = state.clone();
-    next.version += 1;
-    if !decision.events.is_empty() {
-        let copy = Arc::make_mut(&mut next.state);
-        decision.events.iter().try_for_each(|event| evolve(request.stream(), copy, event))?;
-        next.exists = true;
-    }
-    next.deleted = decision.deleted.unwrap_or(next.deleted);
-    Ok(next)
-}
-
-fn encode<A: Aggregate, C>(request: &Request<A>, decision: &Decision<A, C>) -> Result<Vec<EncodedEvent>, Error> {
-    let undecodable = |error| Error::undecodable(request.stream(), &error);
-    let mut events = Vec::with_capacity(decision.events.len() + 1);
-    for event in &decision.events {
-        let encoded = event.encode().map_err(undecodable)?;
-        // Nothing is committed that can't be loaded again (C9).
-        A::Event::decode(&encoded).map_err(undecodable)?;
-        events.push(encoded);
-    }
-    if let Some(deleted) = decision.deleted {
-        let name = Text::from_static(if deleted { DELETED } else { RESTORED });
-        events.push(EncodedEvent { name, version: 1, data: empty_object() });
-    }
-    Ok(events)
-}
-
-fn empty_object() -> Box<RawValue> {
-    RawValue::from_string("{}".to_owned()).expect("an empty object is JSON")
-}
-
-fn metadata<A: Aggregate>(request: &Request<A>) -> Result<Option<Box<RawValue>>, Error> {
-    if request.metadata.is_empty() {
-        return Ok(None);
-    }
-    let json = canonical(&request.metadata).and_then(RawValue::from_string);
-    json.map(Some).map_err(|_| Error::Misconfigured("the metadata can't be written as JSON".into()))
+    progress.set_handed_over(false);
+    // It is not written; yet the request may be, by an earlier send whose answer this one's trouble hid (C4).
+    without_append(&domain, request, unchecked, Err(trouble), None).await
 }
 
 fn refused<A: Aggregate>(domain: &Inner, request: &Request<A>, refusal: Refusal) -> Result<Step<A>, Error> {
@@ -136,56 +97,49 @@ fn refused<A: Aggregate>(domain: &Inner, request: &Request<A>, refusal: Refusal)
     }
 }
 
-/// Settles an append whose outcome is unknown, by a durable write (R9).
-async fn settled<A: Aggregate>(
-    domain: &Inner,
-    request: &Request<A>,
-    settle: Settle,
-    trouble: &StoreError,
-) -> Result<Written, Error> {
-    let request_id = request.id.clone();
+/// Settles an append whose outcome is unknown, by a durable write (R9); none while that does not succeed.
+pub(crate) async fn settled(domain: &Inner, settle: Settle) -> Option<Settled> {
     for _ in 0..ASKED_AGAIN_MAX {
         match domain.store.settle(settle.clone()).await {
-            Ok(Settled::Written(written)) => return Ok(written),
-            Ok(Settled::NotWritten) => return Err(Error::NotWritten { request_id, reason: trouble.to_string() }),
+            Ok(settled) => return Some(settled),
             Err(error) if error.is_retryable() || !error.surely_not_done() => {}
-            Err(_) => break,
+            Err(_) => return None,
         }
     }
-    Err(Error::OutcomeUnknown { request_id, reason: trouble.to_string() })
+    None
 }
 
-fn committed<A: Aggregate, C>(
+fn committed<A: Aggregate>(
     domain: &Inner,
     request: &Request<A>,
-    next: &State<A>,
-    decision: Decision<A, C>,
+    prepared: Prepared<A>,
     (written, attempts): (Written, u32),
 ) -> Outcome<A> {
-    domain.keep_warm(request.stream(), next);
+    let Prepared { next, events, deleted, .. } = prepared;
+    domain.keep_warm(request.stream(), &next);
     if A::SNAPSHOT_EVERY > 0 && next.version.is_multiple_of(u64::from(A::SNAPSHOT_EVERY)) {
-        save_snapshot(domain, request, next);
+        save_snapshot(domain, request, &next);
     }
     Outcome::Committed(Committed {
         id: request.aggregate.clone(),
         version: next.version,
         position: written.position,
         at: written.at,
-        events: decision.events,
-        deleted: decision.deleted,
+        events,
+        deleted,
         replayed: false,
         request_id: request.id.clone(),
         attempts,
     })
 }
 
+/// Keeps a snapshot, which nobody waits for. The commit stands, whatever the state's serialisation does.
 fn save_snapshot<A: Aggregate>(domain: &Inner, request: &Request<A>, state: &State<A>) {
-    let Ok(json) = serde_json::value::to_raw_value(&*state.state) else {
+    let Ok(Ok(json)) = catch(|| serde_json::value::to_raw_value(&*state.state)) else {
         tracing::warn!(stream = %request.stream(), "the state can't be written as JSON; no snapshot was kept");
         return;
     };
     let State { version, exists, deleted, .. } = *state;
-    // Losing a snapshot is harmless, so nobody waits for it.
     drop(domain.store.save_snapshot(SnapshotRecord {
         stream: request.stream().clone(),
         version,
@@ -206,7 +160,7 @@ pub(super) fn replayed<A: Aggregate>(request: &Request<A>, first: &CommitRecord)
         match event.name.as_str() {
             DELETED => deleted = Some(true),
             RESTORED => deleted = Some(false),
-            _ => events.push(A::Event::decode(event).map_err(|error| Error::undecodable(&first.stream, &error))?),
+            _ => events.push(decode::<A>(&first.stream, event)?),
         }
     }
     Ok(Outcome::Committed(Committed {

@@ -1,6 +1,7 @@
 //! The life cycle of a reservation as pure functions: record, operation, time in; change and answer out. No I/O.
 //!
-//! Every store and the reference model of the testkit take their answers from here, so that they can't disagree.
+//! Every store takes its answers from here, so that no two can disagree. The testkit's reference model does not, so that a
+//! mistake here does not stand there as well.
 //! A change is computed from the record as read under the store's own lock (S2), and applied as a whole.
 //!
 //! | record | reserve | give up | confirm | release |

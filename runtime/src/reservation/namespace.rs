@@ -114,6 +114,11 @@ impl Namespace {
         let Some(key) = self.normalizer.apply(text) else {
             return refuse("is not a text that the namespace's normaliser accepts");
         };
+        if !self.normalizer.is_stable_on(&key) {
+            return refuse(
+                "changes when it is normalised a second time; the namespace's normaliser must be idempotent",
+            );
+        }
         match key.len() {
             0 => refuse("is empty after normalisation"),
             length if length > KEY_BYTES_MAX => refuse("is longer than 1024 bytes after normalisation"),

@@ -7,8 +7,8 @@
 use super::rekeying::{RekeyPlan, key_changes};
 use super::{
     Append, AppendReply, Check, Checked, CommitKind, CommitRecord, GiveUp, KeyClaim, Load, LoadedStream,
-    NamespaceRecord, Refusal, Registered, Rekey, RekeyReply, RequestKey, Reserve, ReserveReply, Settle, Settled,
-    SnapshotRecord, Store, StoreError, StoreReply, Written,
+    NamespaceRecord, Refusal, Registered, Rekey, RekeyNamespace, RekeyReply, RequestKey, Reserve, ReserveReply, Settle,
+    Settled, SnapshotRecord, Store, StoreError, StoreReply, Written,
 };
 use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::ids::{RequestId, StreamId, Token};
@@ -347,62 +347,65 @@ impl Data {
     }
 
     fn rekey(&mut self, rekey: &Rekey, now: Timestamp) -> RekeyReply {
-        let NamespaceRecord { context, name, .. } = &rekey.namespace;
-        // Another process did it already: raising the epoch again would lock that one out.
-        if self
-            .namespaces
-            .get(&(context.clone(), name.clone()))
-            .is_some_and(|(recorded, _)| *recorded == rekey.namespace)
-        {
-            return RekeyReply::Done { moved: 0 };
+        let (mut plans, mut collisions) = (Vec::new(), Vec::new());
+        for change in &rekey.namespaces {
+            let namespace = &change.namespace;
+            let id = (namespace.context.clone(), namespace.name.clone());
+            // Another process did it already: raising the epoch again would lock that one out.
+            if self.namespaces.get(&id).is_some_and(|(recorded, _)| recorded == namespace) {
+                continue;
+            }
+            let held = self.keys.iter().filter(|(key, record)| is_of(namespace, key) && record.is_confirmed());
+            let mut held: Vec<_> = held.map(|(key, record)| (key.clone(), record.holder.clone())).collect();
+            held.sort();
+            match RekeyPlan::new(held, change.normalizer) {
+                Ok(plan) => plans.push((change, plan)),
+                Err(more) => collisions.extend(more),
+            }
         }
-        let is_of = |key: &KeyId| key.context == *context && key.namespace == *name;
-        let held = self.keys.iter().filter(|(key, record)| is_of(key) && record.is_confirmed());
-        let mut held: Vec<_> = held.map(|(key, record)| (key.clone(), record.holder.clone())).collect();
-        held.sort();
-        let plan = match RekeyPlan::new(held, rekey.normalizer) {
-            Ok(plan) => plan,
-            Err(collisions) => return RekeyReply::Collides(collisions),
-        };
-        let recorded = self.namespaces.entry((context.clone(), name.clone()));
-        let (record, epoch) = recorded.or_insert_with(|| (rekey.namespace.clone(), 0));
-        (*record, *epoch) = (rekey.namespace.clone(), *epoch + 1);
+        if !collisions.is_empty() {
+            return RekeyReply::Collides(collisions);
+        }
+        let moved = plans.iter().map(|(_, plan)| plan.moved).sum();
+        for (change, plan) in plans {
+            self.apply_rekey(change, plan, &*rekey.tokens, now);
+        }
+        RekeyReply::Done { moved }
+    }
+
+    fn apply_rekey(&mut self, change: &RekeyNamespace, plan: RekeyPlan, tokens: &dyn Fn() -> Token, now: Timestamp) {
+        let namespace = &change.namespace;
+        let recorded = self.namespaces.entry((namespace.context.clone(), namespace.name.clone()));
+        let (record, epoch) = recorded.or_insert_with(|| (namespace.clone(), 0));
+        (*record, *epoch) = (namespace.clone(), *epoch + 1);
         // The attempts of pending keys were built with the old epoch and can't commit.
-        self.keys.retain(|key, record| !is_of(key) || record.is_confirmed());
+        self.keys.retain(|key, record| !is_of(namespace, key) || record.is_confirmed());
         plan.freed.iter().for_each(|old| drop(self.keys.remove(old)));
         for (holder, changes) in plan.commits {
-            let token = (rekey.tokens)();
-            let commit = rekey_commit(rekey, holder.clone(), key_changes(&changes), token, now);
-            let position = self.write(commit).position;
+            let token = tokens();
+            let position = self.write(CommitRecord {
+                position: 0,
+                version: 0,
+                stream: holder.clone(),
+                kind: CommitKind::Rekey,
+                command: change.command.clone(),
+                request: RequestKey::of_token(token),
+                token,
+                events: Vec::new(),
+                keys: key_changes(&changes),
+                metadata: None,
+                at: now,
+            });
             for (new, _) in changes.into_iter().filter(|(_, taken)| *taken) {
-                let state = RecordState::Confirmed(position);
+                let state = RecordState::Confirmed(position.position);
                 self.keys.insert(new, Record { holder: holder.clone(), state });
             }
         }
-        RekeyReply::Done { moved: plan.moved }
     }
 }
 
-fn rekey_commit(
-    rekey: &Rekey,
-    stream: StreamId,
-    keys: Vec<super::KeyChange>,
-    token: Token,
-    at: Timestamp,
-) -> CommitRecord {
-    CommitRecord {
-        position: 0,
-        version: 0,
-        stream,
-        kind: CommitKind::Rekey,
-        command: rekey.command.clone(),
-        request: RequestKey::of_token(token),
-        token,
-        events: Vec::new(),
-        keys,
-        metadata: None,
-        at,
-    }
+fn is_of(namespace: &NamespaceRecord, key: &KeyId) -> bool {
+    key.context == namespace.context && key.namespace == namespace.name
 }
 
 impl fmt::Debug for MemoryStore {

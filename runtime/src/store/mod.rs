@@ -12,8 +12,8 @@ pub mod sqlite;
 
 pub use record::{
     Append, AppendReply, Check, Checked, CommitKind, CommitRecord, DELETED, Fingerprint, GiveUp, KeyChange, KeyClaim,
-    Load, LoadedStream, NamespaceRecord, RESTORED, Refusal, Registered, Rekey, RekeyCollision, RekeyReply, RequestKey,
-    Reserve, ReserveKey, ReserveReply, Settle, Settled, SnapshotRecord, Written,
+    Load, LoadedStream, NamespaceRecord, RESTORED, Refusal, Registered, Rekey, RekeyCollision, RekeyNamespace,
+    RekeyReply, RequestKey, Reserve, ReserveKey, ReserveReply, Settle, Settled, SnapshotRecord, Written,
 };
 pub use reply::StoreReply;
 
@@ -80,8 +80,9 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Reads the confirmed keys of one holder, ordered by key.
     fn held_by(&self, holder: StreamId) -> StoreReply<Vec<KeyId>>;
 
-    /// Changes a namespace's normaliser: every confirmed key is normalised anew, each change a commit on its holder's
-    /// stream, in one atomic write, after the namespace's epoch has been raised (R13, R20).
+    /// Changes the normalisers of namespaces: every confirmed key is normalised anew, each change a commit on its holder's
+    /// stream, after the namespace's epoch has been raised; all namespaces in one atomic write, or none (R13, R20). A
+    /// namespace that is recorded as asked for already is left as it is.
     fn rekey(&self, rekey: Rekey) -> StoreReply<RekeyReply>;
 
     /// Removes expired pending records, and says how many (R7). Housekeeping: a key is free without it.

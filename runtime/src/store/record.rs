@@ -60,7 +60,7 @@ pub struct LoadedStream {
 }
 
 /// A state as of a version.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SnapshotRecord {
     /// Whose state.
     pub stream: StreamId,
@@ -74,6 +74,13 @@ pub struct SnapshotRecord {
     pub deleted: bool,
     /// The state as JSON.
     pub state: Box<RawValue>,
+}
+
+/// Without the state: it may hold keys (R19).
+impl fmt::Debug for SnapshotRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SnapshotRecord({}, version {}, {} bytes)", self.stream, self.version, self.state.get().len())
+    }
 }
 
 /// What kind of commit it is (R20).
@@ -148,7 +155,7 @@ pub const DELETED: &str = "$deleted";
 pub const RESTORED: &str = "$restored";
 
 /// A commit as it is read back. One version of its stream, one global position.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CommitRecord {
     /// Global, unique and increasing; gaps are allowed.
     pub position: u64,
@@ -172,6 +179,24 @@ pub struct CommitRecord {
     pub metadata: Option<Box<RawValue>>,
     /// When it was written.
     pub at: Timestamp,
+}
+
+/// Without metadata and the fields of events: they may hold keys (R19).
+impl fmt::Debug for CommitRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommitRecord")
+            .field("position", &self.position)
+            .field("stream", &self.stream)
+            .field("version", &self.version)
+            .field("kind", &self.kind)
+            .field("command", &self.command)
+            .field("request", &self.request)
+            .field("token", &self.token)
+            .field("events", &self.events)
+            .field("keys", &self.keys)
+            .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A key that a commit took or freed (R20). Its context is the stream's.
@@ -260,7 +285,7 @@ pub struct KeyClaim {
 }
 
 /// A commit to write.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Append {
     /// The stream.
     pub stream: StreamId,
@@ -280,6 +305,22 @@ pub struct Append {
     pub keys: Vec<KeyClaim>,
     /// What the caller said, as a JSON object.
     pub metadata: Option<Box<RawValue>>,
+}
+
+/// Without metadata and the fields of events: they may hold keys (R19).
+impl fmt::Debug for Append {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Append")
+            .field("stream", &self.stream)
+            .field("expected_version", &self.expected_version)
+            .field("kind", &self.kind)
+            .field("command", &self.command)
+            .field("request", &self.request)
+            .field("token", &self.token)
+            .field("events", &self.events)
+            .field("keys", &self.keys)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Append {
@@ -369,22 +410,29 @@ pub enum Settled {
     NotWritten,
 }
 
-/// A normaliser to change.
-#[derive(Clone)]
-pub struct Rekey {
+/// A namespace whose normaliser changes.
+#[derive(Clone, Debug)]
+pub struct RekeyNamespace {
     /// The namespace as it shall be recorded.
     pub namespace: NamespaceRecord,
     /// The new normaliser, applied to the keys as they are stored.
     pub normalizer: Normalizer,
-    /// Who changes it, and why; the command of the commits.
+    /// What is changed, and why; the command of the commits.
     pub command: Text,
+}
+
+/// Normalisers to change, all or none.
+#[derive(Clone)]
+pub struct Rekey {
+    /// The namespaces.
+    pub namespaces: Vec<RekeyNamespace>,
     /// Fresh tokens for the commits.
     pub tokens: Arc<dyn Fn() -> Token + Send + Sync>,
 }
 
 impl fmt::Debug for Rekey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rekey").field("namespace", &self.namespace).finish_non_exhaustive()
+        f.debug_struct("Rekey").field("namespaces", &self.namespaces).finish_non_exhaustive()
     }
 }
 
@@ -403,6 +451,8 @@ pub enum RekeyReply {
 /// Two keys that would become one, or a key that the normaliser refuses (then without `other`). Names holders, not keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RekeyCollision {
+    /// The namespace.
+    pub namespace: Text,
     /// The holder of the first.
     pub holder: StreamId,
     /// The holder of the second.

@@ -34,12 +34,13 @@ impl RekeyPlan {
         let unchanged: BTreeSet<KeyId> = held.iter().map(|(key, _)| key.clone()).collect();
         for (old, holder) in held {
             let Some(new) = normalized(&old, normalizer) else {
-                collisions.push(RekeyCollision { holder, other: None });
+                collisions.push(RekeyCollision { namespace: old.namespace, holder, other: None });
                 continue;
             };
             let before = match owners.get(&new) {
                 Some(other) if *other != holder => {
-                    collisions.push(RekeyCollision { holder: other.clone(), other: Some(holder) });
+                    let (namespace, other) = (old.namespace, other.clone());
+                    collisions.push(RekeyCollision { namespace, holder: other, other: Some(holder) });
                     continue;
                 }
                 before => before.is_some(),

@@ -3,12 +3,13 @@
 #![expect(clippy::missing_panics_doc, reason = "a case panics when the store does not conform")]
 
 use super::Subject;
-use super::actor::{Actor, assert_refused, event, is_conflict, registered, stream};
+use super::actor::{Actor, assert_refused, event, is_conflict, pending_until, registered, stream};
 use freehold::reservation::Reserved;
 use freehold::reservation::lifecycle::KeyUse;
 use freehold::store::{Append, AppendReply, CommitKind, Load, Refusal, SnapshotRecord};
 use freehold::{StreamId, Text};
 use serde_json::value::RawValue;
+use std::time::Duration;
 
 /// S4, S7: what was written is read back, by stream and by position, character by character.
 pub async fn a_commit_is_read_back_as_it_was_written(subject: &Subject) {
@@ -142,6 +143,68 @@ pub async fn snapshots_are_kept_by_shape_and_version(subject: &Subject) {
     assert_eq!(load(0, None).await, (None, vec![1, 2, 3, 4]));
     assert_eq!(load(3, Some(1)).await, (None, vec![4]), "a snapshot that is no newer is not read");
     assert_eq!(load(4, Some(1)).await, (None, vec![]));
+}
+
+/// C2, C10: a snapshot says whether its aggregate exists and whether it is deleted, as it was kept.
+pub async fn snapshots_say_what_exists_and_what_is_deleted(subject: &Subject) {
+    registered(&**subject.store()).await;
+    for (number, (exists, deleted)) in [(true, false), (true, true), (false, false)].into_iter().enumerate() {
+        let actor = Actor::new(subject, &format!("a-{number}"));
+        Actor::wrote(&actor.append(&[]).await);
+        let kept = SnapshotRecord { exists, deleted, ..snapshot(&actor.stream, 1, 1) };
+        subject.store().save_snapshot(kept).await.expect("a snapshot is kept");
+        let load = Load { stream: actor.stream.clone(), after_version: 0, snapshot_of: Some(1) };
+        let read = subject.store().load(load).await.expect("a stream is read").snapshot.expect("a snapshot");
+        assert_eq!((read.exists, read.deleted), (exists, deleted));
+        assert_eq!((read.stream, read.version, read.state_version), (actor.stream, 1, 1));
+    }
+}
+
+/// S7, R20: the log tells all that a commit is: when, by which request, command and attempt, on which stream, with which keys.
+pub async fn the_log_tells_everything_of_a_commit(subject: &Subject) {
+    registered(&**subject.store()).await;
+    let actor = Actor::new(subject, "a");
+    assert_eq!(actor.reserve("k").await, Reserved::Newly);
+    let mut first = actor.append_call(vec![(actor.key("k"), KeyUse::Take)]);
+    first.metadata = Some(RawValue::from_string(r#"{"by":"ana"}"#.into()).expect("JSON"));
+    let again = actor.again(1);
+    let mut second = again.append_call(vec![(actor.key("k"), KeyUse::Release)]);
+    (second.kind, second.command) = (CommitKind::Release, Text::from_static("$release"));
+    second.events = Vec::new();
+    for append in [&first, &second] {
+        subject.advance(Duration::from_secs(1));
+        let written = Actor::wrote(&actor.store.append(append.clone()).await.expect("answered"));
+        let log = actor.store.commits(written.position - 1, 10).await.expect("the log is read");
+        let [commit] = &*log else { panic!("one commit, got {}", log.len()) };
+        assert_eq!((commit.position, commit.at), (written.position, written.at));
+        assert_eq!((&commit.stream, commit.version), (&append.stream, append.expected_version + 1));
+        assert_eq!((commit.kind, &commit.command), (append.kind, &append.command));
+        assert_eq!((&commit.request, commit.token), (&append.request, append.token));
+        assert_eq!((&commit.events, &commit.keys), (&append.events, &append.key_changes()));
+        assert_eq!(commit.metadata.as_deref().map(RawValue::get), append.metadata.as_deref().map(RawValue::get));
+    }
+    let log = actor.store.commits(0, 10).await.expect("the log is read");
+    assert!(log[0].at < log[1].at, "{} before {}", log[0].at, log[1].at);
+}
+
+/// R5, R8: an append that lost one of its keys has given up the others, and those of a group that goes on are untouched.
+pub async fn a_lost_key_gives_the_others_up(subject: &Subject) {
+    registered(&**subject.store()).await;
+    let (a, holder, c) = (Actor::new(subject, "a"), Actor::new(subject, "holder"), Actor::new(subject, "c"));
+    holder.take("lost").await;
+    let other_attempt = a.again(0);
+    assert_eq!(other_attempt.reserve("shared").await, Reserved::Newly);
+    for key in ["before", "shared", "after"] {
+        assert_eq!(a.reserve(key).await, Reserved::Newly);
+    }
+    let uses = ["before", "lost", "shared", "after"].map(|key| (key, KeyUse::Take));
+    assert_refused!(a.append(&uses).await, Refusal::KeyLost);
+    assert_eq!((a.record("before").await, a.record("after").await), (None, None), "its leases are gone");
+    for key in ["before", "after"] {
+        assert_eq!(c.reserve(key).await, Reserved::Newly);
+    }
+    pending_until(c.reserve("shared").await);
+    assert!(holder.holds("lost").await);
 }
 
 fn snapshot(stream: &StreamId, version: u64, state_version: u32) -> SnapshotRecord {

@@ -96,17 +96,19 @@ pub async fn every_way_out_gives_up(subject: &Subject) {
         }
         assert!(is_free(&domain, "k").await && is_free(&domain, "l").await, "after {ending:?}");
     }
-    // A future that is dropped while it decides gives up as well (C8).
+    // A future that is dropped while it decides gives up as well (C8): at once, not when its lease expires.
     let script = Script::new([Reserve(name("k")), Step::Hang], NoOp);
-    let mut send = std::pin::pin!(IntoFuture::into_future(domain.send(&scripted("a"), Ensure(script))));
+    let mut send = Box::pin(IntoFuture::into_future(domain.send(&scripted("a"), Ensure(script))));
     tokio::select! {
         biased;
         _ = &mut send => panic!("the handler hangs"),
         () = until_reserved(&domain, "k") => {}
     }
-    drop(domain.clone());
-    #[expect(clippy::drop_non_drop, reason = "the future is dropped in the middle of its decision")]
     drop(send);
+    domain.close().await.expect("what was handed over is done");
+    assert!(is_free(&domain, "k").await, "after a dropped future");
+    let record = subject.store().reservation(NAMES.key_id("k", scripted("a").stream()).expect("a key")).await;
+    assert_eq!(record.expect("read"), None, "after a dropped future");
 }
 
 async fn until_reserved(domain: &Domain, key: &str) {
@@ -402,12 +404,32 @@ pub async fn an_operators_release_is_a_commit(subject: &Subject) {
     assert_eq!(domain.load(&a).await.expect("loaded").happened.len(), 2);
 }
 
-/// R17, U31: one key more than the limit is refused with a typed error, and leaves nothing.
+/// R17, R2, U31: one key more than the limit is refused with a typed error, leaves nothing, and can't be ignored.
 pub async fn too_many_keys_are_refused_before_anything_is_written(subject: &Subject) {
     let domain = domain(subject.store()).await;
-    let releases = (0..10_001).map(|number| Release(format!("k-{number}")));
-    let outcome = domain.send(&scripted("a"), Create(Script::new(releases, happen()))).await;
-    assert!(outcome.is_err(), "{outcome:?}");
+    let names = |count: u32| (0..count).map(|number| format!("k-{number}")).collect::<Vec<_>>();
+    let few = || ["known-1", "known-2", "known-3"].map(|known| Reserve(name(known)));
+    let releases = || names(10_001).into_iter().map(Release).collect::<Vec<_>>();
+    let steps: [Vec<Step>; 7] = [
+        releases(),
+        few().into_iter().chain(releases()).collect(),
+        vec![Step::ReserveAll(names(10_001))],
+        few().into_iter().chain([Step::ReserveAll(names(9_998))]).collect(),
+        // Who goes on regardless does not commit.
+        vec![Step::TryReserveAll(names(10_001))],
+        few().into_iter().chain([Step::TryReserveAll(names(9_998))]).collect(),
+        vec![Step::TryReserveAll(names(10_001)), Reserve(name("known-1")), Release(name("known-1"))],
+    ];
+    for (number, steps) in steps.into_iter().enumerate() {
+        let outcome = domain.send(&scripted("a"), Create(Script::new(steps, happen()))).await;
+        let error = outcome.expect_err("more keys than a decision may have");
+        assert_eq!(error.code(), "INVALID_KEY", "script {number}: {error}");
+        assert!(error.surely_not_written(), "script {number}: {error}");
+        for key in ["k-0", "k-9997", "k-10000", "known-1", "known-3"] {
+            let id = NAMES.key_id(key, scripted("a").stream()).expect("a key");
+            assert_eq!(subject.store().reservation(id).await.expect("read"), None, "script {number}: {key}");
+        }
+    }
     let invalid = Script::new([Reserve(name("fine")), Reserve(name("a\0b"))], happen());
     let outcome = domain.send(&scripted("a"), Create(invalid)).await;
     assert!(matches!(outcome, Err(Error::InvalidKey(_))), "{outcome:?}");
@@ -418,4 +440,6 @@ pub async fn too_many_keys_are_refused_before_anything_is_written(subject: &Subj
     assert!(domain.commits(0, 10).await.expect("the log").is_empty());
     subject.advance(Duration::from_secs(1));
     domain.send(&scripted("a"), Create(Script::take("ab"))).await.expect("the store goes on");
+    let most = few().into_iter().chain([Step::ReserveAll(names(9_997))]);
+    domain.send(&scripted("b"), Create(Script::new(most, happen()))).await.expect("as many as a decision may have");
 }

@@ -4,6 +4,7 @@
 
 use super::Subject;
 use super::actor::{Actor, is_conflict, registered};
+use crate::sim::Simulation;
 use freehold::Store;
 use freehold::reservation::lifecycle::KeyUse::Take;
 use freehold::reservation::{KeyId, Reserved};
@@ -141,4 +142,14 @@ pub async fn dropped_calls_take_effect_all_the_same(subject: &Subject) {
     }
     subject.store().drain().await.expect("drained");
     assert_eq!(b.record("l").await, None);
+}
+
+/// R1 to R11: attempts that interleave at random answer as the reference model does; a schedule that fails is shortened.
+pub async fn interleaved_attempts_agree_with_the_model(subject: &Subject) {
+    let simulation = Simulation::default();
+    for seed in 0..40 {
+        if let Err(disagreement) = simulation.run(subject, seed).await {
+            panic!("{disagreement}");
+        }
+    }
 }

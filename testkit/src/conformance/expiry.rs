@@ -98,3 +98,26 @@ pub async fn forever_does_not_overflow(subject: &Subject) {
     assert_eq!(now.reserve("at-once").await, Reserved::Newly);
     assert_eq!(Actor::new(subject, "b").reserve("at-once").await, Reserved::Newly, "a lease of no time has ended");
 }
+
+/// R3, R7: a record of which one lease has expired and another stands is left by a sweep, and stays the other's.
+pub async fn a_sweep_leaves_what_one_attempt_still_claims(subject: &Subject) {
+    registered(&**subject.store()).await;
+    let (first, c) = (Actor::new(subject, "a"), Actor::new(subject, "c"));
+    let second = Actor { pending_ms: 2 * PENDING_MS, ..first.again(0) };
+    assert_eq!(first.reserve("k").await, Reserved::Newly);
+    assert_eq!(second.reserve("k").await, Reserved::Newly);
+    subject.advance(Duration::from_millis(PENDING_MS));
+    assert_eq!(subject.store().sweep().await.expect("a sweep"), 0);
+    pending_until(c.reserve("k").await);
+    Actor::wrote(&second.append(&[("k", Take)]).await);
+    assert!(second.holds("k").await);
+    // The shorter lease may have come later, too.
+    let (first, third) = (Actor { pending_ms: 2 * PENDING_MS, ..Actor::new(subject, "d") }, Actor::new(subject, "d"));
+    assert_eq!(first.reserve("l").await, Reserved::Newly);
+    assert_eq!(third.reserve("l").await, Reserved::Newly);
+    subject.advance(Duration::from_millis(PENDING_MS));
+    assert_eq!(subject.store().sweep().await.expect("a sweep"), 0);
+    pending_until(c.reserve("l").await);
+    subject.advance(Duration::from_millis(PENDING_MS));
+    assert_eq!(subject.store().sweep().await.expect("a sweep"), 1, "when the last has expired it is swept");
+}

@@ -3,9 +3,10 @@
 #![expect(clippy::missing_panics_doc, reason = "a case panics when the store does not conform")]
 
 use super::Subject;
-use super::actor::{Actor, registered};
+use super::actor::{Actor, SYSTEM_NAMESPACE, registered};
 use super::append::typed;
-use freehold::reservation::Reserved;
+use freehold::reservation::lifecycle::KeyUse;
+use freehold::reservation::{KeyId, Reserved};
 
 /// U51: what some collations fold are two keys.
 pub async fn keys_are_compared_byte_for_byte(subject: &Subject) {
@@ -83,4 +84,40 @@ pub async fn control_characters_and_odd_parts_are_plain_text(subject: &Subject) 
     let holder = Actor::of(subject.store(), stream);
     holder.take("k").await;
     assert!(holder.holds("k").await);
+}
+
+/// R16: what an aggregate holds is what is confirmed for it, and nothing that is pending, for it or for another.
+pub async fn only_confirmed_keys_are_held(subject: &Subject) {
+    registered(&**subject.store()).await;
+    let (a, b) = (Actor::new(subject, "a"), Actor::new(subject, "b"));
+    let held = async |actor: &Actor| subject.store().held_by(actor.stream.clone()).await.expect("read");
+    assert_eq!(a.reserve("pending").await, Reserved::Newly);
+    assert_eq!(held(&a).await, []);
+    let other = a.again(0);
+    other.take("held").await;
+    assert_eq!(held(&a).await, [a.key("held")], "its own pending key is not held");
+    assert_eq!(b.reserve("others").await, Reserved::Newly);
+    assert_eq!((held(&a).await, held(&b).await), (vec![a.key("held")], vec![]));
+}
+
+/// The keys of a holder are told in order, by their bytes, whatever order they were taken in.
+pub async fn held_keys_are_told_in_order(subject: &Subject) {
+    registered(&**subject.store()).await;
+    let a = Actor::new(subject, "a");
+    let texts = ["b", "a", "\u{e9}", "B", "a ", "\u{10000}", "10", "\u{ffff}", "9", "aa"];
+    let keys: Vec<KeyId> = texts.iter().map(|text| a.key(text)).collect();
+    let system = KeyId { namespace: SYSTEM_NAMESPACE.into(), scope: "".into(), ..a.key("aa") };
+    for (number, key) in keys.into_iter().chain([system]).enumerate() {
+        let attempt = a.again(number as u64);
+        assert_eq!(attempt.reserve_ids(vec![key.clone()]).await, [Reserved::Newly]);
+        let append = attempt.append_call(vec![(key, KeyUse::Take)]);
+        Actor::wrote(&attempt.store.append(append).await.expect("answered"));
+    }
+    let held = subject.store().held_by(a.stream.clone()).await.expect("read");
+    assert_eq!(held.len(), texts.len() + 1);
+    assert!(
+        held.is_sorted_by(|one, other| one.key <= other.key),
+        "{:?}",
+        held.iter().map(|id| &id.key).collect::<Vec<_>>()
+    );
 }

@@ -5,9 +5,9 @@
 use super::Subject;
 use super::actor::{Actor, assert_refused, pending_until, registered};
 use freehold::Text;
-use freehold::reservation::Reserved;
-use freehold::reservation::lifecycle::KeyUse::{Release, Take};
-use freehold::store::{Refusal, Settled};
+use freehold::reservation::lifecycle::KeyUse::{Keep, Release, Take};
+use freehold::reservation::{KeyId, Reserved};
+use freehold::store::{KeyChange, Refusal, Settled};
 use std::collections::BTreeSet;
 
 /// R9, U19: an append that landed and whose answer was lost is found.
@@ -103,4 +103,26 @@ pub async fn held_keys_follow_from_the_log(subject: &Subject) {
         }
     }
     assert_eq!(registry, held);
+}
+
+/// R20: a commit is read with the keys it took and those it freed, by its stream as by the log.
+pub async fn a_stream_tells_the_keys_of_its_commits(subject: &Subject) {
+    registered(&**subject.store()).await;
+    let a = Actor::new(subject, "a");
+    a.take("old").await;
+    let rename = a.again(1);
+    assert_eq!(rename.reserve("new").await, Reserved::Newly);
+    assert_eq!(rename.reserve("dropped").await, Reserved::Newly);
+    Actor::wrote(&rename.append(&[("new", Take), ("old", Release)]).await);
+    rename.give_up("dropped").await;
+    Actor::wrote(&a.again(2).append(&[("new", Keep)]).await);
+    let change = |key: &str, taken| {
+        let KeyId { key, namespace, scope, .. } = a.key(key);
+        KeyChange { namespace, scope, key, taken }
+    };
+    let expected = [vec![change("old", true)], vec![change("new", true), change("old", false)], vec![]];
+    let loaded: Vec<Vec<KeyChange>> = a.load().await.commits.iter().map(|commit| commit.keys.clone()).collect();
+    assert_eq!(loaded, expected);
+    let log = subject.store().commits(0, 10).await.expect("the log");
+    assert_eq!(log.into_iter().map(|commit| commit.keys).collect::<Vec<_>>(), expected);
 }

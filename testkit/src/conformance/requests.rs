@@ -68,3 +68,28 @@ pub async fn a_check_finds_version_and_first_commit(subject: &Subject) {
     assert_eq!(check(&other, Some("r")).await, (0, Some(("a".into(), 1))));
     assert_eq!(check(&typed("a", "brand", "umbrella"), Some("r")).await, (0, None));
 }
+
+/// C4: a check looks under the aggregate's own type and tenant: the same id of another type is another request.
+pub async fn a_check_is_per_type_and_tenant(subject: &Subject) {
+    registered(&**subject.store()).await;
+    let mut elsewhere = typed("a", "brand", "acme");
+    elsewhere.aggregate.context = "elsewhere".into();
+    let streams =
+        [typed("a", "brand", "acme"), typed("a", "category", "acme"), typed("a", "brand", "umbrella"), elsewhere];
+    let check = async |stream: &StreamId| {
+        let request = Some(RequestId::new("r").expect("a request id"));
+        let checked = subject.store().check(Check { stream: stream.clone(), request }).await.expect("checked");
+        (checked.version, checked.first.map(|first| first.stream.clone()))
+    };
+    for (number, stream) in streams.iter().enumerate() {
+        for later in &streams[number..] {
+            assert_eq!(check(later).await, (0, None), "{later:?} has no request yet");
+        }
+        let actor = Actor::of(subject.store(), stream.clone());
+        Actor::wrote(&actor.store.append(under_request(&actor, "r")).await.expect("answered"));
+        assert_eq!(check(stream).await, (1, Some(stream.clone())));
+    }
+    for stream in &streams {
+        assert_eq!(check(stream).await, (1, Some(stream.clone())), "each its own");
+    }
+}

@@ -3,7 +3,7 @@
 #![expect(clippy::missing_panics_doc, reason = "a case panics when the store does not conform")]
 
 use super::Subject;
-use super::actor::{Actor, assert_refused, pending_until, registered};
+use super::actor::{Actor, PENDING_MS, assert_refused, pending_until, registered};
 use freehold::reservation::lifecycle::KeyUse::{self, Keep, Take};
 use freehold::reservation::{KeyId, RecordState, Reserved};
 use freehold::store::{AppendReply, Refusal};
@@ -192,4 +192,52 @@ pub async fn a_kept_key_that_is_gone_fences(subject: &Subject) {
     let reply = a.again(1).append(&[("k", Keep)]).await;
     assert!(matches!(reply, AppendReply::Written(_)), "{reply:?}");
     assert!(a.holds("k").await);
+}
+
+/// R1: all keys of a call in one atomic write: one that is refused for its namespace keeps the others from being recorded.
+pub async fn a_reserve_is_atomic(subject: &Subject) {
+    registered(&**subject.store()).await;
+    let (a, b) = (Actor::new(subject, "a"), Actor::new(subject, "b"));
+    let unregistered = KeyId { namespace: "nobody.registered".into(), ..a.key("l") };
+    for keys in [vec![a.key("k"), unregistered.clone(), a.key("m")], vec![unregistered.clone(), a.key("k")]] {
+        let error = a.store.reserve(a.reserve_call(keys)).await.expect_err("a namespace is not registered");
+        assert!(error.surely_not_done(), "{error:?}");
+        assert_eq!((a.record("k").await, a.record("m").await), (None, None), "nothing of a refused call is there");
+    }
+    assert_eq!(b.reserve("k").await, Reserved::Newly);
+}
+
+/// C4: of several live attempts on a pending key, the one with the same request is found, whichever came first.
+pub async fn the_same_request_is_found_among_all_leases(subject: &Subject) {
+    registered(&**subject.store()).await;
+    let first = Actor::new(subject, "a");
+    let second = first.again(0);
+    assert_eq!(first.reserve("k").await, Reserved::Newly);
+    assert_eq!(second.reserve("k").await, Reserved::Newly);
+    for request in [first.request, second.request] {
+        let same = Actor { request, ..Actor::new(subject, "b") };
+        let answer = same.reserve("k").await;
+        assert!(matches!(answer, Reserved::TakenPending { same_request: true, .. }), "{answer:?}");
+    }
+    let answer = Actor::new(subject, "c").reserve("k").await;
+    assert!(matches!(answer, Reserved::TakenPending { same_request: false, .. }), "{answer:?}");
+    // An attempt that has given up says nothing any more.
+    second.give_up("k").await;
+    let late = Actor { request: second.request, ..Actor::new(subject, "b") };
+    let answer = late.reserve("k").await;
+    assert!(matches!(answer, Reserved::TakenPending { same_request: false, .. }), "{answer:?}");
+}
+
+/// R21, R7: the reply carries the store's own present, by which its leases end; who waits for one counts from there.
+pub async fn a_reply_carries_the_stores_present(subject: &Subject) {
+    registered(&**subject.store()).await;
+    let (a, b) = (Actor::new(subject, "a"), Actor::new(subject, "b"));
+    let reply = a.store.reserve(a.reserve_call(vec![a.key("k")])).await.expect("answered");
+    let until = a.record("k").await.and_then(|record| record.expires_at()).expect("a pending record");
+    assert_eq!(reply.now + Duration::from_millis(PENDING_MS), until);
+    subject.advance(Duration::from_secs(10));
+    let refused = b.store.reserve(b.reserve_call(vec![b.key("k")])).await.expect("answered");
+    assert_eq!(pending_until(refused.answers[0]), until);
+    assert!(refused.now >= reply.now + Duration::from_secs(10), "{} after {}", refused.now, reply.now);
+    assert!(refused.now < until, "a lease that stands ends later than now");
 }

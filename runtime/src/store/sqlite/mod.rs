@@ -89,10 +89,12 @@ impl SqliteStore {
     /// # Errors
     ///
     /// A [`StoreError`] that names the file and says what to do. Its kind is
-    /// [`Unusable`](StoreErrorKind::Unusable) for a path that can't be one, a missing directory, a file that can't be
-    /// written or a full disk, [`Incompatible`](StoreErrorKind::Incompatible) for a file that is not Freehold's or needs a
-    /// newer release (S5), [`Corrupt`](StoreErrorKind::Corrupt) for a damaged one, and
-    /// [`Unavailable`](StoreErrorKind::Unavailable) when another process keeps it locked.
+    /// [`Unusable`](StoreErrorKind::Unusable) for a path that can't be one, a missing directory, a read-only file,
+    /// directory or mount, a file with a second hard link, or a full disk,
+    /// [`Incompatible`](StoreErrorKind::Incompatible) for a file that is not Freehold's or needs a newer release (S5),
+    /// [`Corrupt`](StoreErrorKind::Corrupt) for a damaged one, and
+    /// [`Unavailable`](StoreErrorKind::Unavailable) when another process keeps it locked and there is something to write:
+    /// the file is new, or its schema older. Otherwise opening and reading need no lock.
     ///
     /// # Cancel safety
     ///

@@ -5,12 +5,13 @@ use super::log;
 use super::namespaces::{self, FIRST_EPOCH};
 use super::reservations::{self, DELETE};
 use super::work::Work;
-use crate::ids::{AggregateType, StreamId};
+use crate::ids::{AggregateType, StreamId, Token};
 use crate::reservation::lifecycle::KeyUse;
 use crate::reservation::{KeyId, Record, RecordState};
 use crate::store::rekeying::{RekeyPlan, Takes};
 use crate::store::{
-    Append, CommitKind, KeyClaim, NamespaceRecord, Rekey, RekeyCollision, RekeyReply, RequestKey, StoreErrorKind,
+    Append, CommitKind, KeyClaim, NamespaceRecord, Rekey, RekeyCollision, RekeyNamespace, RekeyReply, RequestKey,
+    StoreErrorKind,
 };
 use crate::text::Text;
 
@@ -21,10 +22,11 @@ const DROP_PENDING: &str = "DELETE FROM reservations WHERE namespace = ?1 AND co
 const CONFIRMED: &str = "SELECT key, scope, holder_aggregate, holder_tenant, holder_id FROM reservations
      WHERE namespace = ?1 AND context = ?2 AND position IS NOT NULL ORDER BY key, scope";
 
-/// Changes the normaliser of a namespace. The epoch is raised before the first key moves: whoever still works with the
-/// old one is refused from then on. A namespace that is recorded as asked for is left as it is: another process did it.
+/// Changes the normalisers of namespaces, all or none. The epoch is raised before the first key moves: whoever still
+/// works with the old one is refused from then on. A namespace that is recorded as asked for is left as it is: another
+/// process did it.
 pub(super) fn rekey(work: &Work<'_>, rekey: &Rekey) -> Result<RekeyReply, Trouble> {
-    let done = work.all_or_nothing(|| change(work, rekey));
+    let done = work.all_or_nothing(|| change_all(work, rekey));
     work.forget_epochs();
     Ok(match done? {
         Ok(moved) => RekeyReply::Done { moved },
@@ -32,7 +34,22 @@ pub(super) fn rekey(work: &Work<'_>, rekey: &Rekey) -> Result<RekeyReply, Troubl
     })
 }
 
-fn change(work: &Work<'_>, rekey: &Rekey) -> Result<Result<u64, Vec<RekeyCollision>>, Trouble> {
+fn change_all(work: &Work<'_>, rekey: &Rekey) -> Result<Result<u64, Vec<RekeyCollision>>, Trouble> {
+    let (mut moved, mut collisions) = (0, Vec::new());
+    for namespace in &rekey.namespaces {
+        match change(work, namespace, &*rekey.tokens)? {
+            Ok(more) => moved += more,
+            Err(more) => collisions.extend(more),
+        }
+    }
+    Ok(if collisions.is_empty() { Ok(moved) } else { Err(collisions) })
+}
+
+fn change(
+    work: &Work<'_>,
+    rekey: &RekeyNamespace,
+    tokens: &dyn Fn() -> Token,
+) -> Result<Result<u64, Vec<RekeyCollision>>, Trouble> {
     let namespace = &rekey.namespace;
     let epoch = match namespaces::recorded(work.connection, &namespace.context, &namespace.name)? {
         Some((recorded, _)) if recorded == *namespace => return Ok(Ok(0)),
@@ -50,7 +67,7 @@ fn change(work: &Work<'_>, rekey: &Rekey) -> Result<Result<u64, Vec<RekeyCollisi
         work.run(DELETE, key_params!(old))?;
     }
     for (holder, changes) in plan.commits {
-        let position = write_commit(work, rekey, epoch, &holder, &changes)?;
+        let position = write_commit(work, (&rekey.command, tokens()), epoch, &holder, &changes)?;
         for (new, _) in changes.into_iter().filter(|(_, taken)| *taken) {
             let record = Record { holder: holder.clone(), state: RecordState::Confirmed(position) };
             reservations::put(work, &new, &record)?;
@@ -76,13 +93,12 @@ fn held(work: &Work<'_>, namespace: &NamespaceRecord) -> Result<Vec<(KeyId, Stre
 /// Writes the holder's commit, and says at which position.
 fn write_commit(
     work: &Work<'_>,
-    rekey: &Rekey,
+    (command, token): (&Text, Token),
     epoch: u64,
     holder: &StreamId,
     changes: &[(KeyId, Takes)],
 ) -> Result<u64, Trouble> {
     let newest = log::newest(&mut *work.statement(log::NEWEST)?, holder)?;
-    let token = (rekey.tokens)();
     let claim = |(key, taken): &(KeyId, Takes)| {
         let key_use = if *taken { KeyUse::Take } else { KeyUse::Release };
         KeyClaim { key: key.clone(), epoch, key_use }
@@ -91,7 +107,7 @@ fn write_commit(
         stream: holder.clone(),
         expected_version: newest.cast_unsigned(),
         kind: CommitKind::Rekey,
-        command: rekey.command.clone(),
+        command: command.clone(),
         request: RequestKey::of_token(token),
         token,
         events: Vec::new(),

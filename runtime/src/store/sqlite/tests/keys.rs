@@ -5,7 +5,7 @@ use crate::codec::canonical;
 use crate::reservation::{Lease, Normalizer, Record, RecordState, Reserved, TRIM_LOWERCASE};
 use crate::store::memory::MemoryStore;
 use crate::store::sqlite::reservations::leases_json;
-use crate::store::{Load, Rekey, RekeyReply, SnapshotRecord, StoreErrorKind};
+use crate::store::{Load, Rekey, RekeyNamespace, RekeyReply, SnapshotRecord, StoreErrorKind};
 
 /// The memory store takes every verdict from `lifecycle`; the statements here must come to the same.
 #[test]
@@ -94,12 +94,12 @@ fn rekeying(normalizer: Normalizer, first_token: u128) -> Rekey {
         *next += 1;
         token(*next)
     };
-    Rekey {
+    let change = RekeyNamespace {
         namespace: names(&normalizer.to_string()),
         normalizer,
         command: Text::from_static("operator: case no longer matters"),
-        tokens: Arc::new(tokens),
-    }
+    };
+    Rekey { namespaces: vec![change], tokens: Arc::new(tokens) }
 }
 
 fn take(store: &SqliteStore, id: &str, number: u128, keys: &[&str]) {
@@ -174,7 +174,7 @@ fn a_rekey_that_collides_changes_nothing() {
 
 /// A function of the user's own may panic; the store goes on.
 #[test]
-fn a_normalizer_that_panics_costs_its_group_only() {
+fn a_normalizer_that_panics_costs_its_rekey_only() {
     fn panicking(_: &str) -> String {
         panic!("a normaliser that does not know what to do")
     }

@@ -2,6 +2,7 @@
 //! must do is in the conformance suite.
 
 mod beneath;
+mod edges;
 mod groups;
 mod keys;
 mod opening;

@@ -1,5 +1,6 @@
-//! The suite bites (U64): each of these stores has one mistake that real systems have had, and fails a named case.
+//! Mistakes that show at once: each has been made by a real system.
 
+use super::{ready, ready_or_error};
 use freehold::reservation::lifecycle::KeyUse;
 use freehold::reservation::{KeyId, Record, Reserved};
 use freehold::store::{
@@ -8,15 +9,14 @@ use freehold::store::{
 };
 use freehold::{Clock, MemoryStore, Sleep, Store, StoreReply, StreamId, Text, Timestamp, Token};
 use freehold_testkit::ManualClock;
-use freehold_testkit::conformance::{CASES, Subject};
+use freehold_testkit::conformance::Subject;
 use parking_lot::Mutex;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What a store does wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Mistake {
+pub(super) enum Mistake {
     /// None; the suite must pass.
     None,
     /// A claim on a taken key is answered as if it were free (check, then insert).
@@ -107,16 +107,6 @@ impl Mutant {
                 }));
             }
         }
-    }
-}
-
-/// The answer of a memory store, which is there at once.
-#[track_caller]
-fn ready<T>(reply: StoreReply<T>) -> T {
-    let mut reply = std::pin::pin!(reply);
-    match reply.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())) {
-        std::task::Poll::Ready(answer) => answer.expect("an answer"),
-        std::task::Poll::Pending => panic!("a memory store answers at once"),
     }
 }
 
@@ -265,15 +255,7 @@ impl Store for Mutant {
     }
 }
 
-fn ready_or_error<T>(reply: StoreReply<T>) -> Result<T, freehold::StoreError> {
-    let mut reply = std::pin::pin!(reply);
-    match reply.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())) {
-        std::task::Poll::Ready(answer) => answer,
-        std::task::Poll::Pending => panic!("a memory store answers at once"),
-    }
-}
-
-fn subject(mistake: Mistake) -> Subject {
+pub(super) fn subject(mistake: Mistake) -> Subject {
     let manual = ManualClock::default();
     let judged: Arc<dyn Clock> = Arc::new(LateLease { clock: manual.clone(), late: mistake == Mistake::ExpiryIsLate });
     let (seen, tokens) = Default::default();
@@ -298,52 +280,4 @@ impl Clock for LateLease {
     fn sleep(&self, duration: Duration) -> Sleep<'_> {
         self.clock.sleep(duration)
     }
-}
-
-/// The cases that a store with `mistake` fails.
-fn failed(mistake: Mistake) -> Vec<&'static str> {
-    let fails = |case: &&freehold_testkit::conformance::Case| {
-        std::panic::catch_unwind(AssertUnwindSafe(|| {
-            freehold_testkit::conformance::run(|| async { subject(mistake) }, case.run);
-        }))
-        .is_err()
-    };
-    // The races say little about mistakes that show without them, and take longest.
-    let told = CASES.iter().filter(|case| mistake == Mistake::None || !case.name.starts_with("concurrency::"));
-    told.filter(fails).map(|case| case.name).collect()
-}
-
-macro_rules! bites {
-    ($($test:ident: $mistake:ident fails $case:literal;)*) => {
-        $(
-            #[test]
-            fn $test() {
-                let failed = failed(Mistake::$mistake);
-                assert!(failed.contains(&$case), "{:?} fails {failed:?}", Mistake::$mistake);
-            }
-        )*
-    };
-}
-
-bites! {
-    claiming_over_another: EveryClaimWins fails "reserve::a_free_key_is_newly_reserved_and_a_second_claimant_told_pending";
-    giving_up_by_key: GiveUpByKey fails "reserve::giving_up_is_by_token_and_holder";
-    expiring_late: ExpiryIsLate fails "expiry::a_lease_has_ended_at_the_very_instant";
-    confirming_without_a_fence: NoFence fails "reserve::an_append_is_fenced_by_every_key";
-    cutting_keys: CutsKeys fails "keys::long_keys_are_neither_cut_nor_confused";
-    folding_case: FoldsCase fails "keys::keys_are_compared_byte_for_byte";
-    swallowing_conflicts: SwallowsConflicts fails "append::a_version_is_written_once";
-    releasing_anyones_key: ReleasesAnyones fails "release::releasing_what_one_does_not_hold_frees_nobody";
-    settling_by_looking: SettlesByLooking fails "recovery::a_late_append_is_fenced";
-    keeping_leases_of_the_refused: KeepsLeasesOfTheRefused fails "append::a_refused_append_writes_nothing_and_gives_up";
-    forgetting_the_tenant: ForgetsTheTenant fails "tenancy::tenants_and_contexts_are_apart";
-    forgetting_requests: ForgetsRequests fails "requests::a_request_id_has_one_commit";
-    ignoring_epochs: IgnoresEpochs fails "namespaces::a_stale_epoch_is_refused";
-    sweeping_confirmed_keys: SweepsConfirmed fails "expiry::a_confirmed_key_never_expires";
-    sharing_a_lease: OneLeaseAHolder fails "reserve::two_attempts_of_one_aggregate_have_one_key_pending";
-}
-
-#[test]
-fn a_store_without_a_mistake_fails_nothing() {
-    assert!(failed(Mistake::None).is_empty());
 }
