@@ -44,8 +44,8 @@ impl Audit {
             if change.taken {
                 let before = self.holders.insert(key, commit.stream.clone());
                 assert!(before.is_none_or(|holder| holder == commit.stream), "a key is held once");
-            } else if self.holders.get(&key) == Some(&commit.stream) {
-                self.holders.remove(&key);
+            } else {
+                assert_eq!(self.holders.remove(&key).as_ref(), Some(&commit.stream), "freed by its holder (R20)");
             }
         }
     }

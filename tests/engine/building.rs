@@ -127,7 +127,10 @@ async fn a_changed_normaliser(store: Arc<dyn Store>) {
     assert!(refused.contains("verbatim@1 in the store") && refused.contains(".rekey(..)"), "{refused}");
     old.send(&scripted("c"), Create(Script::take("CONTOSO"))).await.expect("nothing was changed by that");
     let collides = with_names(&store, FOLDED, true).await.expect_err("two holders").to_string();
-    assert!(collides.contains("would share a key of namespace") && !collides.to_lowercase().contains("contoso"), "{collides}");
+    assert!(
+        collides.contains("would share a key of namespace") && !collides.to_lowercase().contains("contoso"),
+        "{collides}"
+    );
     let released = Script::new([Step::Release("CONTOSO".into())], Ending::Happen("gave way".into()));
     old.send(&scripted("c"), Change(released)).await.expect("released");
     let new = with_names(&store, FOLDED, true).await.expect("rekeyed");

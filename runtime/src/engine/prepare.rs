@@ -37,7 +37,7 @@ pub(super) struct Prepared<A: Aggregate> {
 pub(super) fn prepare<A: Aggregate, C>(
     request: &Request<A>,
     state: &State<A>,
-    decision: Decision<A, C>,
+    decision: &Decision<A, C>,
 ) -> Result<Prepared<A>, Error> {
     let prepared = catch(|| {
         let mut next = state.clone();

@@ -30,7 +30,7 @@ pub(super) async fn append<A: Decide<C>, C: Command>(
     progress: &Progress,
 ) -> Result<Step<A>, Error> {
     let domain = Arc::clone(attempt.domain());
-    let mut prepared = match prepare(request, state, decision) {
+    let mut prepared = match prepare(request, state, &decision) {
         Ok(prepared) => prepared,
         Err(error) => {
             attempt.give_up().await;

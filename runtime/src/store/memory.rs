@@ -12,14 +12,14 @@ use super::{
 };
 use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::ids::{RequestId, StreamId, Token};
-use crate::reservation::lifecycle::{self, Change};
+use crate::reservation::lifecycle::{self, Change, KeyUse};
 use crate::reservation::{KeyId, Record, RecordState};
 use crate::text::Text;
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use parking_lot::Mutex;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -267,10 +267,14 @@ impl Data {
                 return refused.map(|refusal| AppendReply::Refused(refusal.err().unwrap_or(Refusal::Conflict)));
             }
         };
-        for (KeyClaim { key, .. }, change) in append.keys.iter().zip(changes) {
+        let mut idle = BTreeSet::new();
+        for (KeyClaim { key, key_use, .. }, change) in append.keys.iter().zip(changes) {
+            if *key_use == KeyUse::Release && !self.keys.get(key).is_some_and(|record| frees(record, &change)) {
+                idle.insert(key.clone());
+            }
             self.change(key, change);
         }
-        let keys = append.key_changes();
+        let keys = append.key_changes_without(&idle);
         let Append { stream, kind, command, request, token, events, metadata, .. } = append;
         let written = self.write(CommitRecord {
             position: 0,
@@ -402,6 +406,11 @@ impl Data {
             }
         }
     }
+}
+
+/// Whether `change` takes a held key from its holder.
+fn frees(record: &Record, change: &Change) -> bool {
+    record.is_confirmed() && *change == Change::Delete
 }
 
 fn is_of(namespace: &NamespaceRecord, key: &KeyId) -> bool {

@@ -8,6 +8,7 @@ use crate::reservation::{KeyId, Lease, Normalizer, Reserved, Tenancy};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -324,10 +325,18 @@ impl fmt::Debug for Append {
 }
 
 impl Append {
-    /// The keys as the commit records them (R20).
+    /// The keys as the commit records them, when every release frees its key (R20).
     #[must_use]
     pub fn key_changes(&self) -> Vec<KeyChange> {
-        let changes = self.keys.iter().filter(|claim| claim.key_use != KeyUse::Keep);
+        self.key_changes_without(&BTreeSet::new())
+    }
+
+    /// The keys as the commit records them, but for the releases in `idle`, which freed nothing: the log says what
+    /// happened, so that the registry follows from it alone (R20).
+    #[must_use]
+    pub fn key_changes_without(&self, idle: &BTreeSet<KeyId>) -> Vec<KeyChange> {
+        let is_change = |claim: &&KeyClaim| claim.key_use != KeyUse::Keep && !idle.contains(&claim.key);
+        let changes = self.keys.iter().filter(is_change);
         changes
             .map(|claim| KeyChange {
                 namespace: claim.key.namespace.clone(),

@@ -262,8 +262,9 @@ impl<'s> World<'s> {
                 let key = KeyId { key: change.key.clone(), ..self.key(0) };
                 match change.taken {
                     true => drop(from_log.insert(key, commit.stream.clone())),
-                    false if from_log.get(&key) == Some(&commit.stream) => drop(from_log.remove(&key)),
-                    false => {}
+                    false => {
+                        agree("who frees a key, by the log", &from_log.remove(&key), &Some(commit.stream.clone()))?;
+                    }
                 }
             }
         }

@@ -7,11 +7,12 @@ use crate::clock::Timestamp;
 use crate::ids::{AggregateType, RequestId, StreamId, Token};
 use crate::reservation::lifecycle::Lost;
 use crate::store::{
-    Append, AppendReply, Check, Checked, CommitKind, CommitRecord, Fingerprint, Load, LoadedStream, Refusal,
+    Append, AppendReply, Check, Checked, CommitKind, CommitRecord, Fingerprint, KeyChange, Load, LoadedStream, Refusal,
     RequestKey, Settle, Settled, SnapshotRecord, StoreErrorKind, Written,
 };
 use crate::text::Text;
 use rusqlite::{Connection, Row, params};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What is read of a commit whose stream is known; `STREAM_COLUMNS` come after it when it is not.
@@ -25,6 +26,9 @@ pub(super) const INSERT: &str =
     "INSERT INTO commits (context, aggregate, tenant, id, version, kind, command, request_id,
          fingerprint, token, events, keys, metadata, at_ms)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) ON CONFLICT DO NOTHING";
+
+/// What the commit took and freed, when a release turned out to free nothing.
+const RECORD_KEYS: &str = "UPDATE commits SET keys = ?2 WHERE position = ?1";
 
 pub(super) const BY_VERSION: &str = "SELECT position, at_ms, token FROM commits
      WHERE id = ?1 AND aggregate = ?2 AND context = ?3 AND tenant = ?4 AND version = ?5";
@@ -100,23 +104,34 @@ fn write(work: &Work<'_>, append: &Append) -> Result<Result<Written, Refusal>, T
     for claim in &append.keys {
         work.check_epoch(&claim.key, claim.epoch)?;
     }
+    let mut idle = BTreeSet::new();
     for claim in &append.keys {
-        if let Err(Lost) = reservations::settle_key(work, &append.stream, append.token, position, claim)? {
-            return Ok(Err(Refusal::KeyLost));
+        match reservations::settle_key(work, &append.stream, append.token, position, claim)? {
+            Ok(true) => {}
+            Ok(false) => drop(idle.insert(claim.key.clone())),
+            Err(Lost) => return Ok(Err(Refusal::KeyLost)),
         }
+    }
+    if !idle.is_empty() {
+        work.run(RECORD_KEYS, params![position, keys_json(append, &append.key_changes_without(&idle))?])?;
     }
     Ok(Ok(Written { position: position.cast_unsigned(), at: work.now }))
 }
 
+fn unwritable(append: &Append) -> Trouble {
+    Trouble::store(StoreErrorKind::Unusable, format!("the events of {} can't be written as JSON", append.stream))
+}
+
+/// The column of a commit's keys: none rather than an empty list.
+fn keys_json(append: &Append, changes: &[KeyChange]) -> Result<Option<String>, Trouble> {
+    let json = (!changes.is_empty()).then(|| serde_json::to_string(changes)).transpose();
+    json.map_err(|_| unwritable(append))
+}
+
 /// Inserts the commit's row; false when its version or its request id is there already.
 pub(super) fn insert(work: &Work<'_>, append: &Append, version: i64) -> Result<bool, Trouble> {
-    let unencodable = |_| {
-        let message = format!("the events of {} can't be written as JSON", append.stream);
-        Trouble::store(StoreErrorKind::Unusable, message)
-    };
-    let events = serde_json::to_string(&append.events).map_err(unencodable)?;
-    let changes = append.key_changes();
-    let keys = (!changes.is_empty()).then(|| serde_json::to_string(&changes)).transpose().map_err(unencodable)?;
+    let events = serde_json::to_string(&append.events).map_err(|_| unwritable(append))?;
+    let keys = keys_json(append, &append.key_changes())?;
     let stream = &append.stream;
     let inserted = work.run(
         INSERT,

@@ -105,14 +105,15 @@ pub(super) fn give_up_keys<'k>(
     Ok(())
 }
 
-/// Does what the append at `position` does to one of its keys (R4, R8, R10).
+/// Does what the append at `position` does to one of its keys, and says whether the commit records it: a release that
+/// frees nothing is none (R4, R8, R10, R20).
 pub(super) fn settle_key(
     work: &Work<'_>,
     holder: &StreamId,
     token: Token,
     position: i64,
     claim: &KeyClaim,
-) -> Result<Result<(), Lost>, Trouble> {
+) -> Result<Result<bool, Lost>, Trouble> {
     let key = &claim.key;
     let usual = match claim.key_use {
         KeyUse::Take => work.run(CONFIRM, key_params!(key, holder, position))?,
@@ -120,12 +121,12 @@ pub(super) fn settle_key(
         KeyUse::Keep => 0,
     };
     if usual == 1 {
-        return Ok(Ok(()));
+        return Ok(Ok(true));
     }
     let record = find(work, key)?;
     let position = position.cast_unsigned();
     match lifecycle::append(record.as_ref(), claim.key_use, holder, token, position, work.now) {
-        Ok(change) => apply(work, key, change).map(Ok),
+        Ok(change) => apply(work, key, change).map(|()| Ok(claim.key_use != KeyUse::Release)),
         Err(lost) => Ok(Err(lost)),
     }
 }
