@@ -1,7 +1,11 @@
-//! Whole commands: load, decide, reserve, append, settle; in memory and on SQLite, against the bare loop of `raw`.
+//! Whole commands: load, decide, reserve, append, settle; in memory and on SQLite, against the bare loop of `raw`; and the
+//! import of the example.
 //!
 //! In the environment: `ROUNDS` (5), `ONLY` (the start of contestants' names), `DIR` (where the files are).
 
+use eshop_catalog::import::Report;
+use eshop_catalog::names::BRAND_NAMES;
+use eshop_catalog::{Brand, lines};
 use freehold::prelude::*;
 use freehold::{MemoryStore, SqliteStore};
 use freehold_benches::raw::run_raw;
@@ -138,12 +142,31 @@ fn on_sqlite(directory: &Path, concurrency: u32, count: u32) -> Duration {
     })
 }
 
+/// The brand names of the example, as its program imports them: 3,666 lines, 256 at a time.
+fn import(directory: &Path) -> Duration {
+    let scratch = tempfile::tempdir_in(directory).unwrap();
+    let file = include_bytes!("../../../examples/eshop-catalog/data/brand-names.tsv");
+    current_thread().block_on(async {
+        let store = SqliteStore::open(scratch.path().join("import.db")).await.unwrap();
+        let builder = Domain::builder().without_discovery().aggregate::<Brand>().namespace(BRAND_NAMES);
+        let domain = builder.store(store).build().await.unwrap();
+        let (lines, bad) = lines::read(file, BRAND_NAMES);
+        let (mut report, started) = (Report::default(), stopwatch());
+        eshop_catalog::import::import::<Brand>(&domain, "acme", lines, &mut report, |_| {}).await.unwrap();
+        let took = started.elapsed();
+        assert_eq!((report.created, bad.len()), (3_651, 0));
+        domain.close().await.unwrap();
+        took
+    })
+}
+
 fn main() {
     let directory = std::env::var_os("DIR").map_or_else(std::env::temp_dir, Into::into);
     let only = std::env::var("ONLY").unwrap_or_default();
     let wanted = |one: &Contestant| one.name.starts_with(&only);
     let mut raw = Contestant::new("sqlite-raw");
     let mut sqlite: Vec<_> = CONCURRENT.iter().map(|(many, _)| Contestant::new(format!("sqlite-{many}"))).collect();
+    let mut imports = Contestant::new("import");
     let mut memory = ["plain", "reserve", "warm"].map(|kind| Contestant::new(format!("memory-{kind}")));
     for _ in 0..setting("ROUNDS", 5) {
         for one in memory.iter_mut().filter(|one| wanted(one)) {
@@ -159,8 +182,11 @@ fn main() {
             }
         }
     }
+    if wanted(&imports) {
+        (0..setting("ROUNDS", 5)).for_each(|_| imports.ran(3_666, import(&directory)));
+    }
     println!("{:<24} {:>11}   {:>8} .. {:<8} {:>6}", "", "median", "least", "most", "ratio");
-    for group in [memory.iter().collect::<Vec<_>>(), std::iter::once(&raw).chain(&sqlite).collect()] {
+    for group in [memory.iter().collect::<Vec<_>>(), std::iter::once(&raw).chain(&sqlite).collect(), vec![&imports]] {
         let measured: Vec<_> = group.into_iter().filter(|one| !one.rates.is_empty()).collect();
         measured.iter().for_each(|one| one.print(measured[0]));
     }

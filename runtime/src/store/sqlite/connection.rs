@@ -188,15 +188,18 @@ fn end_read(connection: &Connection) {
     }
 }
 
+/// Moves what the log holds into the file, as far as readers let it; busy when another process is at it.
+pub(super) fn move_log_into_file(connection: &Connection) -> rusqlite::Result<()> {
+    let is_busy = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(0))?;
+    if is_busy { Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None)) } else { Ok(()) }
+}
+
 /// Closes the store's last connection: its readers' are closed before.
 ///
 /// SQLite moves the log into the file and deletes it when nobody else has the file open, which is why it matters who
 /// closes last. When another process has it open, what can be moved is moved all the same.
 pub(super) fn close_writer(connection: Connection, site: &Site) {
-    let moved = patiently_for(CLOSE_WAIT_US_MAX, || {
-        let is_busy = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(0))?;
-        if is_busy { Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None)) } else { Ok(()) }
-    });
+    let moved = patiently_for(CLOSE_WAIT_US_MAX, || move_log_into_file(&connection));
     let closed = moved.and_then(|()| connection.close().map_err(|(_, error)| error));
     if let Err(error) = closed {
         let error = Trouble::from(error).not_done(site);

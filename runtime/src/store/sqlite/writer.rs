@@ -5,7 +5,7 @@
 //! the rest, in a transaction that is answered only once it is on the disk (S4). Within each of the two the order is
 //! that of the calls; a call of an attempt whose append or settle waits in the same round stays behind it (R5).
 
-use super::connection::{LOCK_WAIT_US_MAX, close_writer, patiently_for};
+use super::connection::{LOCK_WAIT_US_MAX, close_writer, move_log_into_file, patiently_for};
 use super::errors::{Site, Trouble};
 use super::files::Files;
 use super::job::{Durability, Job};
@@ -70,10 +70,29 @@ impl Writer {
             for job in queue.try_iter().take(self.group_max - 1) {
                 sort_in(job, &mut lazy, &mut full);
             }
+            let drains: Vec<Job> = full.extract_if(.., |job| matches!(job, Job::Drain(_))).collect();
             self.run_group(&mut lazy, Durability::Lazy);
             self.answer_by_reading(&mut full);
             self.run_group(&mut full, Durability::Full);
+            self.drained(drains);
             self.sweep_if_due();
+        }
+    }
+
+    /// Answers that everything before is over, with what was written moved from the log into the file where that can be
+    /// done at once: a program often ends after it, and the file alone is then whole.
+    fn drained(&self, mut drains: Vec<Job>) {
+        if drains.is_empty() {
+            return;
+        }
+        self.roll_back();
+        if let Err(error) = move_log_into_file(&self.connection) {
+            tracing::debug!(code = ?error.sqlite_error_code(), "the log was not moved into the file; it is kept beside it");
+        }
+        for mut drain in drains.drain(..) {
+            if drain.is_answered_by_reading(&self.connection) {
+                drain.answer();
+            }
         }
     }
 

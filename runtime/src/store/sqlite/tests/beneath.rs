@@ -90,6 +90,17 @@ fn closing_beside_another_store_moves_the_log_all_the_same() {
     assert_eq!(scratch.files(), ["store.db"]);
 }
 
+/// `Domain::close` drains, and a program often ends after it: the file alone is whole then.
+#[test]
+fn draining_moves_the_log_into_the_file() {
+    let (scratch, clock) = (Scratch::new(), Arc::default());
+    let store = open(&scratch.file(), &clock);
+    drop(store.append(append("a", 0, 1, &[])));
+    drop(store.append(append("a", 1, 2, &[])));
+    wait(store.drain()).unwrap();
+    assert_eq!(commits_in(&scratch.file()), 2);
+}
+
 /// `Domain::close` drains: the store goes on.
 #[test]
 fn draining_closes_nothing() {
