@@ -16,6 +16,7 @@ mod handlers;
 mod outcomes;
 mod privacy;
 mod queueing;
+mod regressions;
 mod waiting;
 
 use freehold::{Domain, DomainBuilder, MemoryStore, Store};

@@ -1,7 +1,8 @@
 //! Events and commands as a spec shows and compares them: their JSON, under the name of their type.
 
 use super::json::Node;
-use freehold::{EncodedEvent, EventSet};
+use freehold::{EncodedEvent, EventSet, Text};
+use serde_json::value::RawValue;
 use std::any::type_name;
 
 /// A recorded event or command.
@@ -28,9 +29,10 @@ impl Shown {
         Self { name: short_name::<C>(), version: 0, data: Node::parse(json) }
     }
 
-    /// Whether two are equal but for the order in lists.
-    pub(super) fn is_alike(&self, other: &Self) -> bool {
-        (&self.name, self.version) == (&other.name, other.version) && self.data.is_alike(&other.data)
+    /// An event of this name and version, with other data.
+    pub(super) fn encoded(&self, json: &str) -> Option<EncodedEvent> {
+        let data = RawValue::from_string(json.to_owned()).ok()?;
+        Some(EncodedEvent { name: Text::from(&*self.name), version: self.version, data })
     }
 
     pub(super) fn show(&self, full: bool) -> String {

@@ -60,14 +60,34 @@ impl Node {
         }
     }
 
-    /// Whether two values are equal but for the order in lists: a set is written as a list, in an order of its own.
-    pub(super) fn is_alike(&self, other: &Self) -> bool {
-        self == other || self.unordered() == other.unordered()
+    /// The value as JSON.
+    pub(super) fn json(&self) -> String {
+        match self {
+            Self::Scalar(text) => text.clone(),
+            Self::Text(text) => json_text(text),
+            Self::List(parts) => format!("[{}]", parts.iter().map(Self::json).collect::<Vec<_>>().join(",")),
+            Self::Object(fields) => {
+                let field = |(name, value): &(String, Self)| format!("{}:{}", json_text(name), value.json());
+                format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(","))
+            }
+        }
     }
 
-    fn unordered(&self) -> String {
+    /// The value with every list in it the other way round.
+    pub(super) fn reversed(&self) -> Self {
         match self {
-            Self::Scalar(_) | Self::Text(_) => self.show(true),
+            Self::Scalar(_) | Self::Text(_) => self.clone(),
+            Self::List(parts) => Self::List(parts.iter().rev().map(Self::reversed).collect()),
+            Self::Object(fields) => {
+                Self::Object(fields.iter().map(|(name, value)| (name.clone(), value.reversed())).collect())
+            }
+        }
+    }
+
+    /// A text that two values share when they are equal but for the order of lists and fields.
+    pub(super) fn unordered(&self) -> String {
+        match self {
+            Self::Scalar(_) | Self::Text(_) => self.json(),
             Self::List(parts) => {
                 let mut parts: Vec<String> = parts.iter().map(Self::unordered).collect();
                 parts.sort_unstable();
@@ -106,6 +126,10 @@ impl PartialEq for Node {
             _ => false,
         }
     }
+}
+
+fn json_text(text: &str) -> String {
+    serde_json::to_string(text).expect("a text is JSON")
 }
 
 struct Fields;
@@ -178,10 +202,17 @@ mod tests {
     }
 
     #[test]
-    fn alike_is_what_differs_in_the_order_of_lists_alone() {
-        let one = Node::parse(r#"{"set": [{"a": 1, "b": 2}, "x"]}"#);
-        assert!(one.is_alike(&Node::parse(r#"{"set": ["x", {"b": 2, "a": 1}]}"#)));
-        assert!(!one.is_alike(&Node::parse(r#"{"set": ["x", {"b": 1, "a": 2}]}"#)));
+    fn a_value_is_written_as_it_was_read_and_compared_without_order_when_asked() {
+        let json = r#"{"set":[{"a":1,"b":[2,"\"x\""]},"y",null],"n":340282366920938463463374607431768211455}"#;
+        let one = Node::parse(json);
+        assert_eq!(one.json(), json);
+        assert_eq!(
+            one.reversed().json(),
+            json.replace(r#"{"a":1,"b":[2,"\"x\""]},"y",null"#, r#"null,"y",{"a":1,"b":["\"x\"",2]}"#)
+        );
+        assert_eq!(one.reversed().unordered(), one.unordered());
+        assert!(one.unordered() != Node::parse(&json.replace('2', "3")).unordered());
+        assert!(one.unordered() != Node::parse(&json.replace("null", "\"null\"")).unordered());
     }
 
     #[test]

@@ -72,7 +72,7 @@ async fn counters(store: &MemoryStore) -> Domain {
 async fn c10_a_command_that_is_not_registered_is_refused_whatever_its_name() {
     let store = MemoryStore::new();
     let domain = counters(&store).await;
-    domain.send(&id("c"), Count { number: 1 }).await.expect("counted");
+    domain.send(&id::<Counter>("c"), Count { number: 1 }).await.expect("counted");
     for is_deleted in [false, true] {
         if is_deleted {
             domain
@@ -81,9 +81,9 @@ async fn c10_a_command_that_is_not_registered_is_refused_whatever_its_name() {
                 .expect("deleted: a built-in command needs no registration");
         }
         let refused = [
-            domain.send(&id("c"), Sneak {}).await.map(drop),
-            domain.send(&id("c"), SneakAsDelete {}).await.map(drop),
-            domain.send(&id("c"), Forgotten {}).await.map(drop),
+            domain.send(&id::<Counter>("c"), Sneak {}).await.map(drop),
+            domain.send(&id::<Counter>("c"), SneakAsDelete {}).await.map(drop),
+            domain.send(&id::<Counter>("c"), Forgotten {}).await.map(drop),
         ];
         for sent in refused {
             assert!(matches!(&sent, Err(error) if error.code() == "MISCONFIGURED"), "{sent:?}");
@@ -92,12 +92,12 @@ async fn c10_a_command_that_is_not_registered_is_refused_whatever_its_name() {
     assert_eq!(domain.commits(0, 9).await.expect("the log").len(), 2);
 }
 
-/// A command with an integer of more than 64 bits, which serde_json writes and reads, was refused.
+/// A command with an integer of more than 64 bits, which `serde_json` writes and reads, was refused.
 #[tokio::test]
 async fn c4_a_command_with_a_big_integer_is_plain_data() {
     let store = MemoryStore::new();
     let domain = counters(&store).await;
-    let count = |number| domain.send(&id("c"), Count { number }).request_id("r");
+    let count = |number| domain.send(&id::<Counter>("c"), Count { number }).request_id("r");
     count(u128::MAX).await.expect("counted");
     assert_eq!(counters(&store).await.load(&id::<Counter>("c")).await.expect("loaded").digits, 39);
     assert!(count(u128::MAX).await.expect("the same request").is_replay());

@@ -27,7 +27,7 @@ impl Clone for Bomb {
     }
 }
 
-impl serde::Serialize for Bomb {
+impl Serialize for Bomb {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         assert!(!self.writes, "a state that can't be written");
         let mut state = serializer.serialize_struct("Bomb", 2)?;
@@ -76,7 +76,7 @@ async fn bombs(store: &MemoryStore) -> Domain {
 async fn c9_a_panic_while_a_snapshot_is_written_is_ignored() {
     let store = MemoryStore::new();
     let domain = bombs(&store).await;
-    let sent = domain.send(&id("b"), Arm { copies: false, writes: true });
+    let sent = domain.send(&id::<Bomb>("b"), Arm { copies: false, writes: true });
     let joined = tokio::spawn(async move { sent.await.map(|outcome| outcome.version()) }).await;
     assert!(matches!(joined, Ok(Ok(1))), "it is committed, and told so: {joined:?}");
     assert!(bombs(&store).await.load(&id::<Bomb>("b")).await.expect("loaded from its events").writes);
@@ -87,8 +87,8 @@ async fn c9_a_panic_while_a_snapshot_is_written_is_ignored() {
 async fn c9_a_panic_while_the_state_is_copied_is_an_error() {
     let store = MemoryStore::new();
     let domain = bombs(&store).await;
-    domain.send(&id("b"), Arm { copies: true, writes: false }).await.expect("armed");
-    let sent = domain.send(&id("b"), Arm { copies: false, writes: false });
+    domain.send(&id::<Bomb>("b"), Arm { copies: true, writes: false }).await.expect("armed");
+    let sent = domain.send(&id::<Bomb>("b"), Arm { copies: false, writes: false });
     let joined = tokio::spawn(async move { sent.await.map(drop) }).await;
     assert!(matches!(joined, Ok(Err(Error::Panicked { .. }))), "{joined:?}");
     assert_eq!(store.commits(0, 9).await.expect("the log").len(), 1);
@@ -114,7 +114,8 @@ async fn c9_a_panic_in_an_upcaster_is_an_error() {
     };
     store.append(append).await.expect("written by an older release");
     let domain = bombs(&store).await;
-    let (load, sent) = (domain.load(&id::<Bomb>("b")), domain.send(&id("b"), Arm { copies: false, writes: false }));
+    let (load, sent) =
+        (domain.load(&id::<Bomb>("b")), domain.send(&id::<Bomb>("b"), Arm { copies: false, writes: false }));
     let loaded = tokio::spawn(async move { load.await.map(|loaded| loaded.version()) }).await;
     assert!(matches!(loaded, Ok(Err(Error::Panicked { .. }))), "{loaded:?}");
     let joined = tokio::spawn(async move { sent.await.map(drop) }).await;

@@ -86,10 +86,10 @@ async fn parcels(store: &MemoryStore) -> Domain {
 async fn c9_an_event_whose_apply_panics_only_when_it_is_read_back_is_not_committed() {
     let store = MemoryStore::new();
     let domain = parcels(&store).await;
-    let sent = domain.send(&id("p"), Label {}).await;
+    let sent = domain.send(&id::<Parcel>("p"), Label {}).await;
     assert!(matches!(&sent, Err(error) if error.code() == "PANICKED"), "{sent:?}");
     assert!(store.commits(0, 9).await.expect("the log").is_empty());
-    domain.send(&id("p"), Weigh { weight: None }).await.expect("the aggregate goes on");
+    domain.send(&id::<Parcel>("p"), Weigh { weight: None }).await.expect("the aggregate goes on");
     parcels(&store).await.load(&id::<Parcel>("p")).await.expect("loaded elsewhere");
 }
 
@@ -98,7 +98,7 @@ async fn c9_an_event_whose_apply_panics_only_when_it_is_read_back_is_not_committ
 async fn c9_the_warm_state_and_the_outcome_are_what_every_other_process_reads() {
     let store = MemoryStore::new();
     let (here, there) = (parcels(&store).await, parcels(&store).await);
-    let sent = here.send(&id("p"), Weigh { weight: Some(0.0) }).await.expect("written: no number is null");
+    let sent = here.send(&id::<Parcel>("p"), Weigh { weight: Some(0.0) }).await.expect("written: no number is null");
     let Outcome::Committed(committed) = sent else { panic!("{sent:?}") };
     let [ParcelEvent::Weighed(returned)] = &*committed.events else { panic!("{:?}", committed.events) };
     assert_eq!(returned.weight, None, "the outcome has the event as it was read back");
@@ -112,7 +112,7 @@ async fn c9_the_warm_state_and_the_outcome_are_what_every_other_process_reads() 
 #[tokio::test]
 async fn c6_an_event_that_can_not_be_written_is_told_as_such() {
     let store = MemoryStore::new();
-    let error = parcels(&store).await.send(&id("p"), Route {}).await.expect_err("no JSON");
+    let error = parcels(&store).await.send(&id::<Parcel>("p"), Route {}).await.expect_err("no JSON");
     let text = error.to_string();
     assert!(text.contains("written") && !text.contains("read"), "{text}");
     assert!(text.contains("Routed"), "the event is named: {text}");

@@ -1,7 +1,7 @@
 //! Brands with unique names, decided well and, by other commands, each with one mistake.
 
 use freehold::prelude::*;
-use freehold::{Creates, Decide, EventInfo, Normalizer, Produces};
+use freehold::{Normalizer, Produces};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -65,6 +65,7 @@ data! {
     ImportBrand { source: String }
     StampBrand { by: String }
     NumberBrand {}
+    ShuffleBrand {}
     NoteBrand { #[serde(skip)] note: String }
     Restyle { name: String }
     PublishDraft {}
@@ -174,6 +175,21 @@ impl Brand {
     }
 
     #[on_command(creates = "allowed")]
+    fn shuffle(&self, _: ShuffleBrand) -> BrandDescribed {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let mut colours = ["blue", "white"].map(String::from).to_vec();
+        if NEXT.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
+            colours.reverse();
+        }
+        BrandDescribed { motto: "Onward".into(), founded: 1975, address: address("Redmond"), colours }
+    }
+
+    #[on_command(creates = "allowed", produces = [BrandCreated])]
+    fn restyle(&self, command: Restyle) -> Decision {
+        Decision::event(BrandRenamed { name: command.name })
+    }
+
+    #[on_command(creates = "allowed")]
     fn note(&self, command: NoteBrand) -> BrandCreated {
         BrandCreated { name: command.note }
     }
@@ -254,16 +270,6 @@ impl Brand {
 }
 
 /// By hand, so that what it declares need not be what it produces.
-impl Decide<Restyle> for Brand {
-    const COMMAND: &'static str = "Restyle";
-    const CREATES: Creates = Creates::Allowed;
-    const PRODUCES: &'static [EventInfo] = &[EventInfo::of::<BrandCreated>()];
-
-    async fn decide(&self, command: Restyle, _: &mut DecideScope<'_>) -> Result<Decision<Self, Restyle>, DecideError> {
-        Ok(Decision::event(BrandRenamed { name: command.name }))
-    }
-}
-
 impl Produces<Restyle, BrandRenamed> for Brand {}
 
 async fn take(name: &str, scope: &mut DecideScope<'_>) -> Result<String, DecideError> {
