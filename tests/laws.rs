@@ -1,5 +1,4 @@
-//! Laws of the pure core, for every record and every operation: the life cycle of a reservation (R1 to R11), the model
-//! beside it, and time.
+//! Laws of the pure core, for every record and every operation: the life cycle of a reservation (R1 to R11), and time.
 
 use freehold::reservation::lifecycle::{self, Change, KeyUse, Lost};
 use freehold::reservation::{Lease, Record, RecordState, RequestHash, Reserved};

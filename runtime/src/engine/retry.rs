@@ -58,7 +58,13 @@ impl Retry {
                 return false;
             }
             match waits_for(domain, blocked, link).await {
-                Wait::Over => return slept > Duration::ZERO || self.first_try(domain, left).await,
+                Wait::Over => {
+                    // Two that meet and give up at once must not meet again at once.
+                    if slept.is_zero() {
+                        self.sleep(domain, pause, left).await;
+                    }
+                    return true;
+                }
                 Wait::Vain => return false,
                 Wait::On => {}
             }
@@ -68,12 +74,6 @@ impl Retry {
             }
             pause = (pause * 2).min(RETRY_PAUSE_MAX);
         }
-    }
-
-    /// What settled at once is decided on after a short pause, so that two that meet do not meet again at once.
-    async fn first_try(&mut self, domain: &Inner, left: Duration) -> bool {
-        self.sleep(domain, Duration::from_millis(1), left).await;
-        true
     }
 
     /// Sleeps a random time around `pause`, and says how long.

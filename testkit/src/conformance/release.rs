@@ -22,7 +22,7 @@ pub async fn a_release_commits_with_the_events(subject: &Subject) {
     assert_eq!(b.again(1).reserve("new").await, Reserved::TakenHeld);
 }
 
-/// R10, U29: releasing another's key, or none, does nothing and fails nothing.
+/// R10, R20, U29: releasing another's key, or none, does nothing, fails nothing, and the log does not say that it did.
 pub async fn releasing_what_one_does_not_hold_frees_nobody(subject: &Subject) {
     registered(&**subject.store()).await;
     let (a, b) = (Actor::new(subject, "a"), Actor::new(subject, "b"));
@@ -30,6 +30,7 @@ pub async fn releasing_what_one_does_not_hold_frees_nobody(subject: &Subject) {
     let pending = b.again(1);
     assert_eq!(pending.reserve("pending").await, Reserved::Newly);
     Actor::wrote(&a.append(&[("held", Release), ("pending", Release), ("never-seen", Release)]).await);
+    assert!(a.load().await.commits[0].keys.is_empty(), "the commit records what it freed: nothing");
     assert!(b.holds("held").await);
     pending_until(Actor::new(subject, "c").reserve("pending").await);
     Actor::wrote(&pending.append(&[("pending", Take)]).await);
