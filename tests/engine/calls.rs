@@ -1,8 +1,7 @@
 //! Which store calls a command costs (C1, C3).
 
 use super::on;
-use freehold::reservation::{KeyId, Record};
-use freehold::{Error, MemoryStore, Outcome, Store, StoreReply, StreamId, store};
+use freehold::{Error, MemoryStore, Outcome, StoreReply};
 use freehold_testkit::conformance::commands::scripted;
 use freehold_testkit::script::{Change, Create, Ending, Ensure, Script, Step};
 use freehold_testkit::store::{Call, RecordingStore};
@@ -86,32 +85,14 @@ async fn c1_a_load_is_as_new_as_the_store_unless_cached_is_asked_for() {
 #[derive(Debug, Clone)]
 struct Restored(Arc<Mutex<MemoryStore>>);
 
-macro_rules! through {
-    ($($method:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
-        impl Store for Restored {
-            $(fn $method(&self, $($argument: $type),*) -> StoreReply<$answer> {
-                let store = self.0.lock().clone();
-                store.$method($($argument),*)
-            })*
-        }
-    };
+impl Restored {
+    fn around<T>(&self, _: Call, perform: impl FnOnce(&MemoryStore) -> StoreReply<T>) -> StoreReply<T> {
+        let store = self.0.lock().clone();
+        perform(&store)
+    }
 }
-through! {
-    register(namespaces: Vec<store::NamespaceRecord>) -> Vec<store::Registered>;
-    load(load: store::Load) -> store::LoadedStream;
-    check(check: store::Check) -> store::Checked;
-    reserve(reserve: store::Reserve) -> store::ReserveReply;
-    give_up(give_up: store::GiveUp) -> ();
-    append(append: store::Append) -> store::AppendReply;
-    settle(settle: store::Settle) -> store::Settled;
-    save_snapshot(snapshot: store::SnapshotRecord) -> ();
-    commits(after: u64, limit: usize) -> Vec<store::CommitRecord>;
-    reservation(key: KeyId) -> Option<Record>;
-    held_by(holder: StreamId) -> Vec<KeyId>;
-    rekey(rekey: store::Rekey) -> store::RekeyReply;
-    sweep() -> u64;
-    drain() -> ();
-}
+
+freehold_testkit::store_around!(Restored);
 
 #[tokio::test]
 async fn c1_a_warm_state_that_is_ahead_of_a_restored_store_is_forgotten() {

@@ -1,8 +1,7 @@
 //! `FaultyStore`: makes calls on a store fail, get lost, hang, or arrive late, at chosen places.
 
 use super::Call;
-use freehold::reservation::{KeyId, Record};
-use freehold::{Store, StoreError, StoreErrorKind, StoreReply, StreamId, store};
+use freehold::{Store, StoreError, StoreErrorKind, StoreReply};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
@@ -186,7 +185,7 @@ impl FaultyStore {
     }
 }
 
-super::store_around!(FaultyStore);
+crate::store_around!(FaultyStore);
 
 impl fmt::Debug for FaultyStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

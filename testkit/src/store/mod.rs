@@ -6,41 +6,53 @@ mod recording;
 pub use faulty::{Fault, FaultyStore, Held};
 pub use recording::{Call, RecordingStore};
 
-/// Implements `Store` by sending every call through `self.around(call, closure)`.
+/// Implements [`Store`](freehold::Store) for a wrapper, by sending every call through a method of its own:
+/// `self.around(call, perform)`, where `perform` makes the call on the store inside. For stores that fail, wait or count.
+///
+/// ```
+/// use freehold::{MemoryStore, Store, StoreReply};
+/// use freehold_testkit::store::Call;
+///
+/// #[derive(Debug)]
+/// struct Silent(MemoryStore);
+///
+/// impl Silent {
+///     fn around<T>(&self, _: Call, perform: impl FnOnce(&MemoryStore) -> StoreReply<T>) -> StoreReply<T> {
+///         perform(&self.0)
+///     }
+/// }
+///
+/// freehold_testkit::store_around!(Silent);
+/// # let _: &dyn Store = &Silent(MemoryStore::new());
+/// ```
+#[macro_export]
 macro_rules! store_around {
-    ($wrapper:ty) => {
-        impl ::freehold::Store for $wrapper {
-            $crate::store::store_around! { @methods
-                register(Register, namespaces: Vec<store::NamespaceRecord>) -> Vec<store::Registered>;
-                load(Load, load: store::Load) -> store::LoadedStream;
-                check(Check, check: store::Check) -> store::Checked;
-                reserve(Reserve, reserve: store::Reserve) -> store::ReserveReply;
-                give_up(GiveUp, give_up: store::GiveUp) -> ();
-                append(Append, append: store::Append) -> store::AppendReply;
-                settle(Settle, settle: store::Settle) -> store::Settled;
-                save_snapshot(SaveSnapshot, snapshot: store::SnapshotRecord) -> ();
-                reservation(Reservation, key: KeyId) -> Option<Record>;
-                held_by(HeldBy, holder: StreamId) -> Vec<KeyId>;
-                rekey(Rekey, rekey: store::Rekey) -> store::RekeyReply;
-            }
-
-            fn commits(&self, after_position: u64, limit: usize) -> StoreReply<Vec<store::CommitRecord>> {
-                self.around(Call::Commits, move |inner| inner.commits(after_position, limit))
-            }
-
-            fn sweep(&self) -> StoreReply<u64> {
-                self.around(Call::Sweep, |inner| inner.sweep())
-            }
-
-            fn drain(&self) -> StoreReply<()> {
-                self.around(Call::Drain, |inner| inner.drain())
-            }
+    ($store:ty; $($method:ident($call:ident $(, $argument:ident: $type:ty)*) -> $answer:ty;)*) => {
+        impl ::freehold::Store for $store {
+            $(fn $method(&self $(, $argument: $type)*) -> ::freehold::StoreReply<$answer> {
+                self.around($crate::store::Call::$call, move |inner| ::freehold::Store::$method(inner $(, $argument)*))
+            })*
         }
     };
-    (@methods $($method:ident($call:ident, $argument:ident: $type:ty) -> $answer:ty;)*) => {
-        $(fn $method(&self, $argument: $type) -> StoreReply<$answer> {
-            self.around(Call::$call, move |inner| inner.$method($argument))
-        })*
+    ($store:ty) => {
+        $crate::store_around! { $store;
+            register(Register, namespaces: ::std::vec::Vec<::freehold::store::NamespaceRecord>)
+                -> ::std::vec::Vec<::freehold::store::Registered>;
+            load(Load, load: ::freehold::store::Load) -> ::freehold::store::LoadedStream;
+            check(Check, check: ::freehold::store::Check) -> ::freehold::store::Checked;
+            reserve(Reserve, reserve: ::freehold::store::Reserve) -> ::freehold::store::ReserveReply;
+            give_up(GiveUp, give_up: ::freehold::store::GiveUp) -> ();
+            append(Append, append: ::freehold::store::Append) -> ::freehold::store::AppendReply;
+            settle(Settle, settle: ::freehold::store::Settle) -> ::freehold::store::Settled;
+            save_snapshot(SaveSnapshot, snapshot: ::freehold::store::SnapshotRecord) -> ();
+            commits(Commits, after_position: u64, limit: usize)
+                -> ::std::vec::Vec<::freehold::store::CommitRecord>;
+            reservation(Reservation, key: ::freehold::reservation::KeyId)
+                -> ::std::option::Option<::freehold::reservation::Record>;
+            held_by(HeldBy, holder: ::freehold::StreamId) -> ::std::vec::Vec<::freehold::reservation::KeyId>;
+            rekey(Rekey, rekey: ::freehold::store::Rekey) -> ::freehold::store::RekeyReply;
+            sweep(Sweep) -> u64;
+            drain(Drain) -> ();
+        }
     };
 }
-use store_around;

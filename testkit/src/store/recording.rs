@@ -1,7 +1,6 @@
 //! `RecordingStore`: which calls are made on a store, in order.
 
-use freehold::reservation::{KeyId, Record};
-use freehold::{Store, StoreReply, StreamId, store};
+use freehold::{Store, StoreReply};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -69,4 +68,4 @@ impl RecordingStore {
     }
 }
 
-super::store_around!(RecordingStore);
+crate::store_around!(RecordingStore);

@@ -1,7 +1,6 @@
 //! Stores between whose calls and answers time passes: a late answer, and a queue that a test works off by hand.
 
-use freehold::reservation::{KeyId, Record};
-use freehold::{MemoryStore, Store, StoreReply, StreamId, store};
+use freehold::{MemoryStore, StoreReply};
 use freehold_testkit::drive;
 use freehold_testkit::store::Call;
 use parking_lot::Mutex;
@@ -9,36 +8,6 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Implements `Store` by sending every call through `self.around(call, closure)`.
-macro_rules! store_around {
-    ($store:ty; $($method:ident($call:ident $(, $argument:ident: $type:ty)*) -> $answer:ty;)*) => {
-        impl Store for $store {
-            $(fn $method(&self $(, $argument: $type)*) -> StoreReply<$answer> {
-                self.around(Call::$call, move |inner| inner.$method($($argument),*))
-            })*
-        }
-    };
-    ($store:ty) => {
-        store_around! { $store;
-            register(Register, namespaces: Vec<store::NamespaceRecord>) -> Vec<store::Registered>;
-            load(Load, load: store::Load) -> store::LoadedStream;
-            check(Check, check: store::Check) -> store::Checked;
-            reserve(Reserve, reserve: store::Reserve) -> store::ReserveReply;
-            give_up(GiveUp, give_up: store::GiveUp) -> ();
-            append(Append, append: store::Append) -> store::AppendReply;
-            settle(Settle, settle: store::Settle) -> store::Settled;
-            save_snapshot(SaveSnapshot, snapshot: store::SnapshotRecord) -> ();
-            commits(Commits, after: u64, limit: usize) -> Vec<store::CommitRecord>;
-            reservation(Reservation, key: KeyId) -> Option<Record>;
-            held_by(HeldBy, holder: StreamId) -> Vec<KeyId>;
-            rekey(Rekey, rekey: store::Rekey) -> store::RekeyReply;
-            sweep(Sweep) -> u64;
-            drain(Drain) -> ();
-        }
-    };
-}
-pub(super) use store_around;
 
 /// Does what is asked at once, and answers one kind of call a little later, as every store but one in memory does.
 #[derive(Debug, Clone)]
@@ -66,7 +35,7 @@ impl Late {
     }
 }
 
-store_around!(Late);
+freehold_testkit::store_around!(Late);
 
 type Job = Box<dyn FnOnce(&MemoryStore) + Send>;
 
@@ -105,7 +74,7 @@ impl Queued {
     }
 }
 
-store_around!(Queued);
+freehold_testkit::store_around!(Queued);
 
 impl fmt::Debug for Queued {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

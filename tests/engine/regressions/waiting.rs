@@ -2,11 +2,10 @@
 
 use super::super::{builder, on};
 use super::id;
-use super::stores::store_around;
 use freehold::prelude::*;
-use freehold::reservation::{KeyId, Record, RequestHash};
-use freehold::store::{self, Reserve, ReserveKey};
-use freehold::{Clock, Error, MemoryStore, Sleep, Store, StoreReply, StreamId, Timestamp, Token};
+use freehold::reservation::RequestHash;
+use freehold::store::{Reserve, ReserveKey};
+use freehold::{Clock, Error, MemoryStore, Sleep, Store, StoreReply, Timestamp, Token};
 use freehold_testkit::ManualClock;
 use freehold_testkit::conformance::commands::scripted;
 use freehold_testkit::script::{Create, Ending, NAMES, Script, Step};
@@ -58,7 +57,7 @@ impl Sluggish {
     }
 }
 
-store_around!(Sluggish);
+freehold_testkit::store_around!(Sluggish);
 
 /// Only what was slept counted as waiting, so that on a slow store a command waited many times its budget.
 #[tokio::test]
