@@ -204,7 +204,7 @@ async fn no_lease_is_left(subject: &Subject, scenario: &Scenario, place: &str) {
     });
     for key in reserved {
         let id = NAMES.key_id(key, scripted("a").stream()).expect("a key");
-        let record = subject.store().reservation(id).await.expect("read");
+        let record = subject.store().reservation(id).await.expect("read").record;
         assert!(record.as_ref().is_none_or(Record::is_confirmed), "{place}: {key} is left pending: {record:?}");
     }
 }

@@ -47,6 +47,8 @@ pub use reservation::{
 };
 pub use scope::DecideScope;
 pub use store::memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use store::postgres::PostgresStore;
 #[cfg(feature = "sqlite")]
 pub use store::sqlite::SqliteStore;
 pub use store::{Store, StoreError, StoreErrorKind, StoreReply};

@@ -25,6 +25,8 @@ pub const PENDING_WAIT_DEFAULT: Duration = Duration::from_secs(1);
 pub const ASKED_AGAIN_MAX: u32 = 3;
 /// How many commands may wait for one aggregate in one process before more are refused as overload (C7, S6).
 pub const LANE_WAITERS_MAX: usize = 4_096;
+/// How long an append may be on its way at the most: after that its tombstone, or the mark of its request, is swept (R9, C4).
+pub const LATE_APPEND_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// How many aggregates' states a domain keeps warm (C1).
 pub const WARM_STATES_DEFAULT: usize = 10_000;
 /// How many versions lie between two snapshots of an aggregate.

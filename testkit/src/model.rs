@@ -1,11 +1,12 @@
-//! The obviously right model of a store's reservations and versions: plain maps and plain rules, one thread, no I/O.
+//! The obviously right model of a store's reservations, versions and requests: plain maps and plain rules, no I/O.
 //!
 //! Written from the rules' text and not from `freehold::reservation::lifecycle`, so that a mistake there does not stand
-//! here as well. The simulation compares every answer of a store with it.
+//! here as well. The simulation compares every answer of a store with it. Its requests are of one aggregate type and
+//! tenant.
 
 use freehold::reservation::lifecycle::KeyUse;
 use freehold::reservation::{KeyId, RequestHash, Reserved};
-use freehold::{StreamId, Timestamp, Token};
+use freehold::{RequestId, StreamId, Timestamp, Token};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -14,16 +15,34 @@ use std::time::Duration;
 pub struct ModelKey {
     /// Who holds it, confirmed.
     pub held_by: Option<StreamId>,
-    /// Who claims it, under which token and request, and until when.
-    pub claims: Vec<(StreamId, Token, RequestHash, Timestamp)>,
+    /// Who claims it, by attempt.
+    pub claims: BTreeMap<Token, ModelClaim>,
+}
+
+/// What an attempt claims a key with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelClaim {
+    /// Whose attempt it is.
+    pub who: StreamId,
+    /// Under which request.
+    pub request: RequestHash,
+    /// Until when. At its end a claim has ended (R7).
+    pub until: Timestamp,
 }
 
 impl ModelKey {
-    /// Whether another than `me` claims it at `now`, and until when. At its end a claim has ended (R7).
+    /// How many claims stand at `now`.
+    #[must_use]
+    pub fn live_claims(&self, now: Timestamp) -> usize {
+        self.claims.values().filter(|claim| now < claim.until).count()
+    }
+
+    /// Whether another than `me` claims it at `now`: until when, and under which requests.
     fn claimed_by_another(&self, me: &StreamId, now: Timestamp) -> Option<(Timestamp, Vec<RequestHash>)> {
-        let others = self.claims.iter().filter(|(who, .., until)| who != me && now < *until);
-        let requests: Vec<RequestHash> = others.clone().map(|(_, _, request, _)| *request).collect();
-        others.map(|(.., until)| *until).max().map(|until| (until, requests))
+        let others: Vec<&ModelClaim> =
+            self.claims.values().filter(|claim| claim.who != *me && now < claim.until).collect();
+        let until = others.iter().map(|claim| claim.until).max()?;
+        Some((until, others.iter().map(|claim| claim.request).collect()))
     }
 }
 
@@ -32,10 +51,13 @@ impl ModelKey {
 pub enum ModelAppend {
     /// It is written.
     Written,
-    /// It was settled as not written before.
-    Fenced,
-    /// Its request has a commit.
-    Replay,
+    /// It was settled as not written before, or its sender does not know this mark of its request; 0 for none.
+    Fenced {
+        /// The mark.
+        mark: u64,
+    },
+    /// Its request has a commit: this attempt's.
+    Replay(Token),
     /// The stream has another version.
     Conflict,
     /// A key is another's.
@@ -52,19 +74,33 @@ pub struct ModelCommit {
     /// Its token.
     pub token: Token,
     /// Its request.
-    pub request: String,
+    pub request: RequestId,
+    /// The newest mark of the request that its sender knows.
+    pub mark: u64,
     /// Its keys.
     pub keys: Vec<(KeyId, KeyUse)>,
 }
 
+/// What a check finds, in the model's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelCheck {
+    /// The stream's version.
+    pub version: u64,
+    /// The attempt that wrote the request's commit.
+    pub first: Option<Token>,
+    /// The mark above which a new one has to be left; none when none may be.
+    pub marks_above: Option<u64>,
+}
+
 /// The model.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
     /// The present.
     pub now: Timestamp,
     keys: BTreeMap<KeyId, ModelKey>,
     streams: BTreeMap<StreamId, Vec<Token>>,
-    requests: BTreeSet<String>,
+    requests: BTreeMap<RequestId, Token>,
+    marks: BTreeMap<RequestId, u64>,
     settled: BTreeSet<Token>,
 }
 
@@ -76,7 +112,8 @@ impl Model {
             now,
             keys: BTreeMap::new(),
             streams: BTreeMap::new(),
-            requests: BTreeSet::new(),
+            requests: BTreeMap::new(),
+            marks: BTreeMap::new(),
             settled: BTreeSet::new(),
         }
     }
@@ -86,29 +123,48 @@ impl Model {
         self.now = self.now + duration;
     }
 
+    /// Forgets claims that have ended, and keys without any: they mean nothing (R7), and make equal models differ.
+    pub fn forget_what_has_ended(&mut self) {
+        let now = self.now;
+        self.keys.retain(|_, key| {
+            key.claims.retain(|_, claim| now < claim.until);
+            key.held_by.is_some() || !key.claims.is_empty()
+        });
+    }
+
     /// What is known of `key`.
     #[must_use]
     pub fn key(&self, key: &KeyId) -> ModelKey {
         self.keys.get(key).cloned().unwrap_or_default()
     }
 
-    /// Whether `key` has a live claim or a holder.
-    #[must_use]
-    pub fn is_taken(&self, key: &KeyId) -> bool {
-        let key = self.key(key);
-        key.held_by.is_some() || key.claims.iter().any(|(.., until)| self.now < *until)
-    }
-
     /// The version of `stream`.
     #[must_use]
     pub fn version(&self, stream: &StreamId) -> u64 {
-        self.streams.get(stream).map_or(0, |commits| commits.len() as u64)
+        self.commits(stream).len() as u64
     }
 
     /// The tokens of the commits of `stream`, in order.
     #[must_use]
     pub fn commits(&self, stream: &StreamId) -> &[Token] {
         self.streams.get(stream).map_or(&[], Vec::as_slice)
+    }
+
+    /// C1, C4. The store numbers the marks: whoever compares tells the number with [`leave_mark`](Self::leave_mark).
+    #[must_use]
+    pub fn check(&self, stream: &StreamId, request: Option<&RequestId>) -> ModelCheck {
+        let first = request.and_then(|request| self.requests.get(request)).copied();
+        let marked = request.filter(|_| first.is_none());
+        ModelCheck { version: self.version(stream), first, marks_above: marked.map(|request| self.mark(request)) }
+    }
+
+    /// C4: from here on an append of `request` has to know `mark`.
+    pub fn leave_mark(&mut self, request: &RequestId, mark: u64) {
+        self.marks.insert(request.clone(), mark);
+    }
+
+    fn mark(&self, request: &RequestId) -> u64 {
+        self.marks.get(request).copied().unwrap_or_default()
     }
 
     /// R1, R3.
@@ -128,16 +184,16 @@ impl Model {
         if let Some((until, requests)) = key.claimed_by_another(me, now) {
             return Reserved::TakenPending { until, same_request: requests.contains(&request) };
         }
-        key.claims.retain(|(who, other, _, until)| who == me && *other != token && now < *until);
-        key.claims.push((me.clone(), token, request, now + pending));
+        key.claims.retain(|_, claim| claim.who == *me && now < claim.until);
+        key.claims.insert(token, ModelClaim { who: me.clone(), request, until: now + pending });
         Reserved::Newly
     }
 
     /// R5.
-    pub fn give_up(&mut self, me: &StreamId, token: Token, keys: &[KeyId]) {
+    pub fn give_up<'k>(&mut self, me: &StreamId, token: Token, keys: impl IntoIterator<Item = &'k KeyId>) {
         for key in keys {
             if let Some(key) = self.keys.get_mut(key) {
-                key.claims.retain(|(who, other, ..)| (who, *other) != (me, token));
+                key.claims.retain(|other, claim| claim.who != *me || *other != token);
             }
         }
     }
@@ -146,32 +202,30 @@ impl Model {
     pub fn append(&mut self, commit: &ModelCommit) -> ModelAppend {
         let verdict = self.verdict(commit);
         if verdict != ModelAppend::Written {
-            let keys: Vec<KeyId> = commit.keys.iter().map(|(key, _)| key.clone()).collect();
-            self.give_up(&commit.stream, commit.token, &keys);
+            self.give_up(&commit.stream, commit.token, commit.keys.iter().map(|(key, _)| key));
             return verdict;
         }
         for (key, key_use) in &commit.keys {
             let entry = self.keys.entry(key.clone()).or_default();
             match key_use {
-                KeyUse::Take => *entry = ModelKey { held_by: Some(commit.stream.clone()), claims: Vec::new() },
+                KeyUse::Take => *entry = ModelKey { held_by: Some(commit.stream.clone()), ..ModelKey::default() },
                 KeyUse::Keep => {}
                 KeyUse::Release if entry.held_by.as_ref() == Some(&commit.stream) => *entry = ModelKey::default(),
-                KeyUse::Release => {
-                    entry.claims.retain(|(who, token, ..)| (who, *token) != (&commit.stream, commit.token));
-                }
+                KeyUse::Release => self.give_up(&commit.stream, commit.token, [key]),
             }
         }
         self.streams.entry(commit.stream.clone()).or_default().push(commit.token);
-        self.requests.insert(commit.request.clone());
+        self.requests.insert(commit.request.clone(), commit.token);
         ModelAppend::Written
     }
 
     fn verdict(&self, commit: &ModelCommit) -> ModelAppend {
-        if self.settled.contains(&commit.token) {
-            return ModelAppend::Fenced;
+        let mark = self.mark(&commit.request);
+        if mark > commit.mark || self.settled.contains(&commit.token) {
+            return ModelAppend::Fenced { mark };
         }
-        if self.requests.contains(&commit.request) {
-            return ModelAppend::Replay;
+        if let Some(first) = self.requests.get(&commit.request) {
+            return ModelAppend::Replay(*first);
         }
         if self.version(&commit.stream) != commit.expected_version {
             return ModelAppend::Conflict;

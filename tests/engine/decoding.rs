@@ -88,6 +88,7 @@ async fn written(store: &dyn Store, id: &AggregateId<Account>, name: &str, versi
         command: Text::from_static("Open"),
         request: RequestKey { id: RequestId::new("old").expect("an id"), fingerprint: Fingerprint([1; 32]) },
         token: Token::from_u128(1),
+        mark: 0,
         events: vec![EncodedEvent { name: name.into(), version, data }],
         keys: Vec::new(),
         metadata: None,

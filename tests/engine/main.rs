@@ -13,6 +13,7 @@ mod calls;
 mod decoding;
 mod errors;
 mod handlers;
+mod late;
 mod outcomes;
 mod privacy;
 mod queueing;

@@ -4,8 +4,8 @@ use super::{ready, ready_or_error};
 use freehold::reservation::lifecycle::KeyUse;
 use freehold::reservation::{KeyId, Record, Reserved};
 use freehold::store::{
-    Append, AppendReply, Check, Checked, CommitRecord, GiveUp, Load, LoadedStream, NamespaceRecord, Refusal,
-    Registered, Rekey, RekeyReply, Reserve, ReserveReply, Settle, Settled, SnapshotRecord,
+    Append, AppendReply, Check, Checked, CommitRecord, GiveUp, KeyReading, Load, LoadedStream, NamespaceRecord,
+    Refusal, Registered, Rekey, RekeyReply, Reserve, ReserveReply, Settle, Settled, SnapshotRecord,
 };
 use freehold::{Clock, MemoryStore, Sleep, Store, StoreReply, StreamId, Text, Timestamp, Token};
 use freehold_testkit::ManualClock;
@@ -85,7 +85,7 @@ impl Mutant {
         let owners: Vec<_> = self.seen.lock().iter().filter(|(_, seen)| seen == key).cloned().collect();
         for (owner, key) in owners {
             let version = ready(self.inner.check(Check { stream: owner.clone(), request: None })).version;
-            let record = ready(self.inner.reservation(key.clone()));
+            let record = ready(self.inner.reservation(key.clone())).record;
             if let Some(Record { holder, state: freehold::reservation::RecordState::Pending(leases) }) = record {
                 for lease in leases {
                     let keys = vec![key.clone()];
@@ -101,6 +101,7 @@ impl Mutant {
                     command: Text::from_static("mistake"),
                     request: freehold::store::RequestKey::of_token(token),
                     token,
+                    mark: 0,
                     events: Vec::new(),
                     keys: vec![claim],
                     metadata: None,
@@ -174,7 +175,7 @@ impl Store for Mutant {
         if self.mistake == Mistake::NoFence {
             append.keys.retain(|claim| {
                 claim.key_use == KeyUse::Release || {
-                    let record = ready(self.inner.reservation(claim.key.clone()));
+                    let record = ready(self.inner.reservation(claim.key.clone())).record;
                     record.is_none_or(|record| record.holder == append.stream)
                 }
             });
@@ -230,7 +231,7 @@ impl Store for Mutant {
         self.inner.commits(after_position, limit)
     }
 
-    fn reservation(&self, key: KeyId) -> StoreReply<Option<Record>> {
+    fn reservation(&self, key: KeyId) -> StoreReply<KeyReading> {
         self.inner.reservation(self.key(key))
     }
 

@@ -1,6 +1,7 @@
 //! The suite bites (U64): each of these stores has one mistake, and fails a named case.
 
 mod blunt;
+mod late;
 mod subtle;
 
 use freehold::{StoreError, StoreReply};
@@ -95,8 +96,25 @@ bites! {
     forgetting_what_a_commit_freed: LoadLosesReleaseKeys fails "recovery::a_stream_tells_the_keys_of_its_commits";
 }
 
+bites! {
+    late:
+    leaving_no_mark: LeavesNoMark fails "requests::a_check_without_commit_keeps_late_appends_out";
+    keeping_leases_of_the_fenced: FencedKeepsLeases fails "requests::a_check_without_commit_keeps_late_appends_out";
+    leaving_one_mark_twice: MarkStandsStill fails "requests::each_mark_is_higher_than_those_before";
+    marking_requests_of_other_types: MarksEveryType fails "requests::marks_are_per_request_type_and_tenant";
+    marking_one_stream: MarksOneStream fails "requests::marks_are_per_request_type_and_tenant";
+    marking_what_has_its_commit: MarksTheCommitted fails "requests::a_check_that_finds_the_commit_leaves_no_mark";
+    forgetting_marks: ForgetsMarks fails "requests::a_mark_is_there_after_reopening";
+    marking_where_no_request_was_asked_for: MarksWithoutRequest
+        fails "requests::a_check_without_a_request_id_leaves_no_mark";
+    reading_the_first_epoch: ReadingKnowsFirstEpochOnly
+        fails "namespaces::a_reading_carries_epoch_and_the_stores_present";
+    reading_at_no_time: ReadingNowIsZero fails "namespaces::a_reading_carries_epoch_and_the_stores_present";
+}
+
 #[test]
 fn stores_without_a_mistake_fail_nothing() {
     assert!(failed(|| blunt::subject(blunt::Mistake::None), true).is_empty());
     assert!(failed(|| subtle::subject(subtle::Mistake::None), true).is_empty());
+    assert!(failed(|| late::subject(late::Mistake::None), true).is_empty());
 }

@@ -4,9 +4,9 @@ use super::{ready, ready_or_error};
 use freehold::reservation::lifecycle::KeyUse;
 use freehold::reservation::{KeyId, Record, RecordState, RequestHash, Reserved};
 use freehold::store::{
-    Append, AppendReply, Check, Checked, CommitRecord, GiveUp, Load, LoadedStream, NamespaceRecord, Refusal,
-    Registered, Rekey, RekeyNamespace, RekeyReply, RequestKey, Reserve, ReserveKey, ReserveReply, Settle, Settled,
-    SnapshotRecord,
+    Append, AppendReply, Check, Checked, CommitRecord, GiveUp, KeyReading, Load, LoadedStream, NamespaceRecord,
+    Refusal, Registered, Rekey, RekeyNamespace, RekeyReply, RequestKey, Reserve, ReserveKey, ReserveReply, Settle,
+    Settled, SnapshotRecord,
 };
 use freehold::{Clock, MemoryStore, Store, StoreError, StoreReply, StreamId, Text, Timestamp, Token};
 use freehold_testkit::ManualClock;
@@ -81,7 +81,7 @@ impl Mutant {
 
     /// The keys on which the append's attempt has a lease.
     fn leased(&self, append: &Append) -> Vec<KeyId> {
-        let is_leased = |key: &KeyId| match ready(self.inner.reservation(key.clone())) {
+        let is_leased = |key: &KeyId| match ready(self.inner.reservation(key.clone())).record {
             Some(Record { holder, state: RecordState::Pending(leases) }) => {
                 holder == append.stream && leases.iter().any(|lease| lease.token == append.token)
             }
@@ -148,7 +148,7 @@ impl Store for Mutant {
         };
         if self.mistake == Mistake::SameRequestOfFirstLeaseOnly {
             for (answer, asked) in reply.answers.iter_mut().zip(&asked) {
-                let record = ready(self.inner.reservation(asked.key.clone()));
+                let record = ready(self.inner.reservation(asked.key.clone())).record;
                 if let Reserved::TakenPending { same_request, .. } = answer
                     && let Some(Record { state: RecordState::Pending(leases), .. }) = record
                 {
@@ -211,7 +211,7 @@ impl Store for Mutant {
         StoreReply::ready(Ok(log))
     }
 
-    fn reservation(&self, key: KeyId) -> StoreReply<Option<Record>> {
+    fn reservation(&self, key: KeyId) -> StoreReply<KeyReading> {
         self.inner.reservation(key)
     }
 
@@ -222,7 +222,7 @@ impl Store for Mutant {
         }
         if self.mistake == Mistake::HeldByCountsPending {
             let is_pending = |key: &&KeyId| {
-                let record = ready(self.inner.reservation(KeyId::clone(key)));
+                let record = ready(self.inner.reservation(KeyId::clone(key))).record;
                 record.is_some_and(|record| record.holder == holder && !record.is_confirmed())
             };
             held.extend(self.seen.lock().iter().filter(is_pending).cloned());
@@ -254,7 +254,7 @@ impl Store for Mutant {
         let now = self.clock.now();
         let seen = if self.mistake == Mistake::SweepTakesPartlyExpired { self.seen.lock().clone() } else { Vec::new() };
         for key in seen {
-            let record = ready(self.inner.reservation(key.clone()));
+            let record = ready(self.inner.reservation(key.clone())).record;
             let Some(Record { holder, state: RecordState::Pending(leases) }) = record else { continue };
             if leases.iter().any(|lease| !lease.is_live(now)) {
                 for lease in leases {

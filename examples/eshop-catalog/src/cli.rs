@@ -1,7 +1,9 @@
 //! What can be typed: the program's commands and options.
 
 use clap::{Args, Parser, Subcommand};
+use std::convert::Infallible;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,13 +20,15 @@ Examples:
     eshop-catalog delete contoso-5e8d0c1f2a3b
   The categories of another tenant, as JSON:
     eshop-catalog --category --tenant acme --json list
+  A catalog that many machines share:
+    eshop-catalog --db postgres://shop@localhost/shop list
 
 Exit codes:
   0    done; an import too when names were rejected, for it lists them
   1    refused: NAME_TAKEN, BLANK_NAME, ALREADY_EXISTS, DELETED
   2    wrong usage: an unknown option, an id or a name that can't be one
   3    not found: no such brand or category, or nobody has the name
-  4    trouble with the catalog's file, or with the file to import
+  4    trouble with the catalog's file or server, or with the file to import
   5    imported, but for lines that are no names
   6    try again: nothing is wrong with the command
   7    a bug in this program
@@ -47,9 +51,21 @@ pub(crate) struct Cli {
 /// The options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The catalog's file, an SQLite database; `import` and `create` make it when there is none.
-    #[arg(long, global = true, value_name = "FILE", env = "ESHOP_CATALOG_DB", default_value = "catalog.db")]
-    pub(crate) db: PathBuf,
+    /// The catalog: an SQLite file, or the URL of a PostgreSQL database; `import` and `create` make it when there is none.
+    ///
+    /// A password in a URL can be seen in the list of processes: give it by the variable.
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE|postgres://..",
+        env = "ESHOP_CATALOG_DB",
+        hide_env_values = true,
+        default_value = "catalog.db"
+    )]
+    pub(crate) db: Database,
+    /// The schema of the catalog in a PostgreSQL database.
+    #[arg(long, global = true, env = "ESHOP_CATALOG_SCHEMA", default_value = "eshop_catalog")]
+    pub(crate) schema: String,
     /// Whose brands and categories: each tenant has names of its own.
     #[arg(long, global = true, default_value = freehold::DEFAULT_TENANT)]
     pub(crate) tenant: String,
@@ -59,6 +75,24 @@ pub(crate) struct Options {
     /// Answers in JSON, on stdout; errors too, on stderr.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+}
+
+/// Where the catalog is.
+#[derive(Debug, Clone)]
+pub(crate) enum Database {
+    /// An SQLite file.
+    File(PathBuf),
+    /// A PostgreSQL database, by its URL.
+    Server(String),
+}
+
+impl FromStr for Database {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let is_url = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
+        Ok(if is_url { Self::Server(text.to_owned()) } else { Self::File(PathBuf::from(text)) })
+    }
 }
 
 /// What to do.

@@ -1,5 +1,6 @@
 //! The program: `eshop-catalog --help` explains it.
 
+mod catalog;
 mod cli;
 mod commands;
 mod failure;

@@ -253,6 +253,29 @@ fn a_file_that_is_no_catalog_is_left_alone() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
+/// The catalog that many machines share: the same answers, and no file.
+#[test]
+#[ignore = "needs PostgreSQL: tests/run starts one"]
+fn a_catalog_may_be_on_a_server() {
+    let url = std::env::var("FREEHOLD_TEST_POSTGRES").expect("the URL of a PostgreSQL database; tests/run sets it");
+    let (directory, schema) = (directory(), format!("cli_{}", std::process::id()));
+    let on_server = |arguments: &[&str]| {
+        let arguments: Vec<String> =
+            ["--db", &url, "--schema", &schema].iter().chain(arguments).map(ToString::to_string).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        run(&directory, &arguments)
+    };
+    on_server(&["list"]).fails(4, "there is no store");
+    assert_eq!(on_server(&[]).last_line(), "3666 names: 3651 created, 0 already there, 15 rejected");
+    assert_eq!(on_server(&[]).last_line(), "3666 names: 0 created, 3651 already there, 15 rejected");
+    let created = on_server(&["create", "A name of its own", "--id", "own"]);
+    assert_eq!((created.exit, created.last_line()), (0, "own"));
+    on_server(&["create", " A NAME OF ITS OWN "]).fails(1, "NAME_TAKEN");
+    assert_eq!(on_server(&["rename", "own", "Another name"]).exit, 0);
+    on_server(&["holder", "a name of its own"]).fails(3, "");
+    assert_eq!(std::fs::read_dir(directory.path()).expect("a directory").count(), 0, "no file is made");
+}
+
 #[test]
 fn help_teaches() {
     let help = done(&directory(), &["--help"]).stdout;

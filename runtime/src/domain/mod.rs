@@ -17,9 +17,9 @@ use crate::error::Error;
 use crate::ids::{AggregateId, IdSource, StreamId};
 use crate::observe::Observer;
 use crate::registry::{AggregateDescriptor, Report};
-use crate::reservation::{KeyId, Namespace, Record};
+use crate::reservation::{KeyId, Namespace};
 use crate::services::Services;
-use crate::store::{CommitRecord, Registered, Store, StoreError};
+use crate::store::{CommitRecord, KeyReading, Store, StoreError};
 use crate::text::Text;
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -186,16 +186,13 @@ impl Inner {
 
     /// Reads the record of a key, and makes sure that the key was in its normal form then (R13).
     ///
-    /// The epoch is looked at after the record: a rekey raises it in the write that moves the keys.
-    pub(crate) async fn reservation(&self, namespace: Namespace, key: KeyId) -> Result<Option<Record>, StoreError> {
+    /// A rekey raises the epoch in the write that moves the keys.
+    pub(crate) async fn reservation(&self, namespace: Namespace, key: KeyId) -> Result<KeyReading, StoreError> {
         let changed = || StoreError::namespace_changed(namespace.name());
         let context = key.context.clone();
         let epoch = self.namespace(namespace, &context).map_err(|_| changed())?.epoch_in(&context);
-        let record = self.store.reservation(key).await?;
-        match &*self.store.register(vec![builder::record(&namespace, context)]).await? {
-            [Registered::AsGiven { epoch: now }] if *now == epoch => Ok(record),
-            _ => Err(changed()),
-        }
+        let reading = self.store.reservation(key).await?;
+        if reading.epoch == Some(epoch) { Ok(reading) } else { Err(changed()) }
     }
 
     /// Checks that `A` is registered, and with it the command, unless that is one that every aggregate has.

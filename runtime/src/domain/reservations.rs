@@ -8,7 +8,7 @@ use crate::ids::{DEFAULT_TENANT, StreamId, Token};
 use crate::limits::ATTEMPTS_DEFAULT;
 use crate::reservation::lifecycle::KeyUse;
 use crate::reservation::{KeyId, Namespace, Record, RecordState};
-use crate::store::{Append, AppendReply, Check, CommitKind, KeyClaim, RequestKey, Settle, Settled};
+use crate::store::{Append, AppendReply, Check, CommitKind, KeyClaim, KeyReading, RequestKey, Settle, Settled};
 use crate::text::Text;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -62,8 +62,8 @@ impl<'d> Reservations<'d> {
         key: &str,
     ) -> Result<Option<Holding>, Error> {
         let key = self.key_id(context, namespace, tenant, key)?;
-        let record = self.domain.reservation(namespace, key).await?;
-        Ok(record.filter(|record| record.is_live(self.domain.clock.now())).map(Holding::from))
+        let KeyReading { record, now, .. } = self.domain.reservation(namespace, key).await?;
+        Ok(record.filter(|record| record.is_live(now)).map(Holding::from))
     }
 
     /// The keys that `holder` holds, confirmed, ordered by key.
@@ -95,8 +95,8 @@ impl<'d> Reservations<'d> {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let record = self.domain.reservation(namespace, key.clone()).await?;
-            let Some(record) = record.filter(Record::is_confirmed) else { return Ok(None) };
+            let reading = self.domain.reservation(namespace, key.clone()).await?;
+            let Some(record) = reading.record.filter(Record::is_confirmed) else { return Ok(None) };
             let claim = KeyClaim { key: key.clone(), epoch, key_use: KeyUse::Release };
             let holder = record.holder;
             let checked = self.domain.store.check(Check { stream: holder.clone(), request: None }).await?;
@@ -116,6 +116,7 @@ impl<'d> Reservations<'d> {
         let settle = Settle {
             stream: append.stream.clone(),
             version: append.expected_version + 1,
+            request: request_id.clone(),
             token: append.token,
             keys: Vec::new(),
         };
@@ -146,6 +147,7 @@ impl<'d> Reservations<'d> {
             command: Text::from_static("$release-key"),
             request: RequestKey::of_token(token),
             token,
+            mark: 0,
             events: Vec::new(),
             keys: vec![claim],
             metadata: Some(metadata.map_err(|_| Error::Misconfigured("the reason can't be written as JSON".into()))?),

@@ -152,8 +152,8 @@ impl Attempt {
         let key = namespace.key_id(key, &self.context.stream)?;
         let noted = key.key.clone();
         match self.domain.reservation(namespace, key).await {
-            Ok(record) => {
-                let holds = record.is_some_and(|record| record.is_confirmed() && record.holder == self.context.stream);
+            Ok(reading) => {
+                let holds = reading.record.is_some_and(|record| record.is_confirmed() && record.holder == self.context.stream);
                 self.note(namespace, noted, ScopeCallKind::Holds(holds));
                 Ok(holds)
             }

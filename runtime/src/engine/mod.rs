@@ -268,6 +268,7 @@ async fn without_append<A: Aggregate>(
             (Err(_), Err(Error::Unavailable(_) | Error::Overloaded { .. })) => return answer.map(Step::Done),
             (Err(error), _) => return Err(error.into()),
         };
+        request.has_seen_mark(checked.mark);
         if let Some(first) = checked.first {
             return write::replayed(request, &first).map(Step::Done);
         }

@@ -9,6 +9,7 @@ use crate::ids::{AggregateId, RequestId, StreamId};
 use crate::reservation::RequestHash;
 use crate::store::{Fingerprint, RequestKey};
 use serde_json::{Map, Value};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A command to execute, without the command itself.
@@ -21,6 +22,8 @@ pub(crate) struct Request<A> {
     pub(crate) expected_version: Option<u64>,
     pub(crate) deadline: Option<Duration>,
     pub(crate) metadata: Map<String, Value>,
+    /// The newest mark of the request that this send has seen (C4).
+    mark: AtomicU64,
     fingerprint: Fingerprint,
     command: String,
 }
@@ -44,8 +47,8 @@ impl<A: Aggregate> Request<A> {
         // A command that creates is the same wherever it goes: the caller may draw a new id each time.
         let target = if A::CREATES == Creates::Only { "" } else { aggregate.id() };
         let fingerprint = Fingerprint(digest(&[A::COMMAND.as_bytes(), target.as_bytes(), json.as_bytes()]));
-        let (expected_version, deadline, metadata) = (None, None, Map::new());
-        Ok(Self { aggregate, id, is_given, expected_version, deadline, metadata, fingerprint, command: json })
+        let (expected_version, deadline, metadata, mark) = (None, None, Map::new(), AtomicU64::new(0));
+        Ok(Self { aggregate, id, is_given, expected_version, deadline, metadata, mark, fingerprint, command: json })
     }
 
     pub(crate) fn stream(&self) -> &StreamId {
@@ -58,6 +61,15 @@ impl<A: Aggregate> Request<A> {
 
     pub(crate) fn is_same(&self, other: &RequestKey) -> bool {
         self.fingerprint == other.fingerprint
+    }
+
+    /// The mark that an append of this send carries: whoever left it was answered before this send decides again (C4).
+    pub(crate) fn mark(&self) -> u64 {
+        self.mark.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn has_seen_mark(&self, mark: u64) {
+        self.mark.fetch_max(mark, Ordering::Relaxed);
     }
 
     /// The command once more, for another attempt.

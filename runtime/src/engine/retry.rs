@@ -5,7 +5,7 @@ use super::guard::Link;
 use crate::clock::Timestamp;
 use crate::domain::Inner;
 use crate::limits::RETRY_PAUSE_MAX;
-use crate::reservation::RecordState;
+use crate::store::KeyReading;
 use std::time::Duration;
 
 /// The budget of one command.
@@ -98,9 +98,9 @@ enum Wait {
 /// A store that can't say is asked by the next attempt.
 async fn waits_for(domain: &Inner, blocked: &Blocked, link: &Link) -> Wait {
     match domain.store.reservation(blocked.key.clone()).await {
-        Ok(Some(record)) if matches!(record.state, RecordState::Confirmed(_)) => Wait::Over,
-        Ok(Some(record)) if link.is_below(&record.holder) => Wait::Vain,
-        Ok(Some(_)) => Wait::On,
-        Ok(None) | Err(_) => Wait::Over,
+        Ok(KeyReading { record: Some(record), now, .. }) if !record.is_confirmed() && record.is_live(now) => {
+            if link.is_below(&record.holder) { Wait::Vain } else { Wait::On }
+        }
+        Ok(_) | Err(_) => Wait::Over,
     }
 }

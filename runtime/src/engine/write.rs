@@ -44,6 +44,7 @@ pub(super) async fn append<A: Decide<C>, C: Command>(
         command: Text::from_static(A::COMMAND),
         request: request.key(),
         token: attempt.token(),
+        mark: request.mark(),
         events: std::mem::take(&mut prepared.encoded),
         keys: attempt.claims(),
         metadata: prepared.metadata.take(),
@@ -51,6 +52,7 @@ pub(super) async fn append<A: Decide<C>, C: Command>(
     let settle = Settle {
         stream: request.stream().clone(),
         version: prepared.next.version,
+        request: request.id.clone(),
         token: attempt.token(),
         keys: attempt.leased(),
     };
@@ -89,7 +91,11 @@ pub(super) async fn append<A: Decide<C>, C: Command>(
 
 fn refused<A: Aggregate>(domain: &Inner, request: &Request<A>, refusal: Refusal) -> Result<Step<A>, Error> {
     match refusal {
-        Refusal::Conflict | Refusal::KeyLost | Refusal::Fenced => Ok(Step::Stale),
+        Refusal::Conflict | Refusal::KeyLost => Ok(Step::Stale),
+        Refusal::Fenced { mark } => {
+            request.has_seen_mark(mark);
+            Ok(Step::Stale)
+        }
         Refusal::Replay(first) => {
             domain.forget_warm(request.stream());
             replayed(request, &first).map(Step::Done)

@@ -4,14 +4,16 @@
 //! global position that must become visible in order. Every call does its work before it returns, so no reply is ever
 //! waited for, and no future that is dropped can leave anything half done.
 
+use super::marks::{left_at, next_mark};
 use super::rekeying::{RekeyPlan, key_changes};
 use super::{
-    Append, AppendReply, Check, Checked, CommitKind, CommitRecord, GiveUp, KeyClaim, Load, LoadedStream,
+    Append, AppendReply, Check, Checked, CommitKind, CommitRecord, GiveUp, KeyClaim, KeyReading, Load, LoadedStream,
     NamespaceRecord, Refusal, Registered, Rekey, RekeyNamespace, RekeyReply, RequestKey, Reserve, ReserveReply, Settle,
     Settled, SnapshotRecord, Store, StoreError, StoreReply, Written,
 };
 use crate::clock::{Clock, SystemClock, Timestamp};
-use crate::ids::{RequestId, StreamId, Token};
+use crate::ids::{AggregateType, RequestId, StreamId, Token};
+use crate::limits::LATE_APPEND_MAX;
 use crate::reservation::lifecycle::{self, Change, KeyUse};
 use crate::reservation::{KeyId, Record, RecordState};
 use crate::text::Text;
@@ -19,7 +21,7 @@ use foldhash::HashMap;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use parking_lot::Mutex;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -51,7 +53,9 @@ struct Data {
     keys: HashMap<KeyId, Record>,
     namespaces: HashMap<(Text, Text), (NamespaceRecord, u64)>,
     snapshots: HashMap<StreamId, SnapshotRecord>,
-    tombstones: HashSet<Token>,
+    tombstones: HashMap<Token, Timestamp>,
+    /// The newest mark of each request that was asked for and had no commit (C4).
+    marks: HashMap<(AggregateType, Text, RequestId), u64>,
 }
 
 impl MemoryStore {
@@ -91,10 +95,7 @@ impl Store for MemoryStore {
     }
 
     fn check(&self, check: Check) -> StoreReply<Checked> {
-        self.with(|data, _| {
-            let first = check.request.and_then(|id| data.first_of(&check.stream, &id).cloned());
-            Ok(Checked { version: data.version(&check.stream), first })
-        })
+        self.with(|data, now| Ok(data.check(check, now)))
     }
 
     fn reserve(&self, reserve: Reserve) -> StoreReply<ReserveReply> {
@@ -113,7 +114,7 @@ impl Store for MemoryStore {
     }
 
     fn settle(&self, settle: Settle) -> StoreReply<Settled> {
-        self.with(|data, _| Ok(data.settle(&settle)))
+        self.with(|data, now| Ok(data.settle(&settle, now)))
     }
 
     fn save_snapshot(&self, snapshot: SnapshotRecord) -> StoreReply<()> {
@@ -130,8 +131,11 @@ impl Store for MemoryStore {
         })
     }
 
-    fn reservation(&self, key: KeyId) -> StoreReply<Option<Record>> {
-        self.with(|data, _| Ok(data.keys.get(&key).cloned()))
+    fn reservation(&self, key: KeyId) -> StoreReply<KeyReading> {
+        self.with(|data, now| {
+            let (record, epoch) = (data.keys.get(&key).cloned(), data.epoch(&key));
+            Ok(KeyReading { record, epoch, now })
+        })
     }
 
     fn held_by(&self, holder: StreamId) -> StoreReply<Vec<KeyId>> {
@@ -151,6 +155,8 @@ impl Store for MemoryStore {
         self.with(|data, now| {
             let before = data.keys.len();
             data.keys.retain(|_, record| lifecycle::sweep(Some(record), now) == Change::Keep);
+            data.tombstones.retain(|_, at| *at + LATE_APPEND_MAX > now);
+            data.marks.retain(|_, mark| left_at(*mark) + LATE_APPEND_MAX > now);
             Ok((before - data.keys.len()) as u64)
         })
     }
@@ -221,9 +227,33 @@ impl Data {
         }
     }
 
+    fn check(&mut self, check: Check, now: Timestamp) -> Checked {
+        let version = self.version(&check.stream);
+        let Some(request) = check.request else { return Checked { version, first: None, mark: 0 } };
+        if let Some(first) = self.first_of(&check.stream, &request) {
+            return Checked { version, first: Some(Arc::clone(first)), mark: 0 };
+        }
+        let StreamId { aggregate, tenant, .. } = check.stream;
+        let mark = self.marks.entry((aggregate, tenant, request)).or_default();
+        *mark = next_mark(*mark, now);
+        Checked { version, first: None, mark: *mark }
+    }
+
+    /// The newest mark of the append's request; 0 when there is none.
+    fn mark(&self, append: &Append) -> u64 {
+        if self.marks.is_empty() {
+            return 0;
+        }
+        let StreamId { aggregate, tenant, .. } = append.stream.clone();
+        self.marks.get(&(aggregate, tenant, append.request.id.clone())).copied().unwrap_or_default()
+    }
+
+    fn epoch(&self, key: &KeyId) -> Option<u64> {
+        self.namespaces.get(&(key.context.clone(), key.namespace.clone())).map(|(_, epoch)| *epoch)
+    }
+
     fn check_epoch(&self, key: &KeyId, epoch: u64) -> Result<(), StoreError> {
-        let recorded = self.namespaces.get(&(key.context.clone(), key.namespace.clone())).map(|(_, epoch)| *epoch);
-        if recorded == Some(epoch) {
+        if self.epoch(key) == Some(epoch) {
             return Ok(());
         }
         Err(StoreError::namespace_changed(&key.namespace))
@@ -294,8 +324,9 @@ impl Data {
 
     /// What becomes of each key, or why nothing is written; in the order that the contract names.
     fn verdict(&self, append: &Append, now: Timestamp) -> Result<Result<Vec<Change>, Refusal>, StoreError> {
-        if self.tombstones.contains(&append.token) {
-            return Ok(Err(Refusal::Fenced));
+        let mark = self.mark(append);
+        if mark > append.mark || self.tombstones.contains_key(&append.token) {
+            return Ok(Err(Refusal::Fenced { mark }));
         }
         if let Some(first) = self.first_of(&append.stream, &append.request.id) {
             return Ok(Err(Refusal::Replay(Arc::clone(first))));
@@ -339,13 +370,13 @@ impl Data {
         written
     }
 
-    fn settle(&mut self, settle: &Settle) -> Settled {
+    fn settle(&mut self, settle: &Settle, now: Timestamp) -> Settled {
         let index = usize::try_from(settle.version.saturating_sub(1)).unwrap_or(usize::MAX);
         let there = self.commits_of(&settle.stream).get(index);
         if let Some(commit) = there.filter(|commit| commit.token == settle.token) {
             return Settled::Written(Written { position: commit.position, at: commit.at });
         }
-        self.tombstones.insert(settle.token);
+        self.tombstones.insert(settle.token, now);
         self.give_up(&settle.stream, settle.token, &settle.keys);
         Settled::NotWritten
     }

@@ -3,22 +3,25 @@
 //! A back end takes every verdict about a reservation from [`crate::reservation::lifecycle`], under a lock of its own,
 //! and passes `freehold_testkit`'s conformance suite (S1).
 
+pub mod marks;
 pub mod memory;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod record;
-mod rekeying;
+pub mod rekeying;
 mod reply;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
 pub use record::{
     Append, AppendReply, Check, Checked, CommitKind, CommitRecord, DELETED, Fingerprint, GiveUp, KeyChange, KeyClaim,
-    Load, LoadedStream, NamespaceRecord, RESTORED, Refusal, Registered, Rekey, RekeyCollision, RekeyNamespace,
+    KeyReading, Load, LoadedStream, NamespaceRecord, RESTORED, Refusal, Registered, Rekey, RekeyCollision, RekeyNamespace,
     RekeyReply, RequestKey, Reserve, ReserveKey, ReserveReply, Settle, Settled, SnapshotRecord, Written,
 };
 pub use reply::StoreReply;
 
 use crate::ids::StreamId;
-use crate::reservation::{KeyId, Record};
+use crate::reservation::KeyId;
 use std::fmt;
 
 /// A back end: a log of commits, the reservations beside it, and snapshots.
@@ -44,8 +47,10 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// Reads the version of a stream, and the first commit under a request id, at one moment (C1, C4).
     ///
-    /// A store behind a network leaves a durable mark under an id that it does not find, which makes a late append of
-    /// that request fail with [`Refusal::Fenced`]; one that lives in the process has no late appends.
+    /// Under an id that has no commit it leaves a durable mark, in the same write as the look: an append of that request
+    /// that is still on its way, from a process that died, must not land once somebody was told that there is none. It
+    /// fails with [`Refusal::Fenced`], unless it carries that mark. A mark need not be kept for ever, but as long as an
+    /// append may be on its way: a day.
     fn check(&self, check: Check) -> StoreReply<Checked>;
 
     /// Reserves keys for one attempt, all in one atomic write (R1, R3).
@@ -74,8 +79,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Reads commits in global order, after `position`, at most `limit`. Nothing ever appears behind a reader's cursor.
     fn commits(&self, after_position: u64, limit: usize) -> StoreReply<Vec<CommitRecord>>;
 
-    /// Reads the record of one key; expired ones too, until they are swept.
-    fn reservation(&self, key: KeyId) -> StoreReply<Option<Record>>;
+    /// Reads the record of one key, and what it is judged by.
+    fn reservation(&self, key: KeyId) -> StoreReply<KeyReading>;
 
     /// Reads the confirmed keys of one holder, ordered by key.
     fn held_by(&self, holder: StreamId) -> StoreReply<Vec<KeyId>>;

@@ -4,7 +4,7 @@ use crate::clock::Timestamp;
 use crate::codec::EncodedEvent;
 use crate::ids::{RequestId, StreamId, Token};
 use crate::reservation::lifecycle::KeyUse;
-use crate::reservation::{KeyId, Lease, Normalizer, Reserved, Tenancy};
+use crate::reservation::{KeyId, Lease, Normalizer, Record, Reserved, Tenancy};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -300,6 +300,8 @@ pub struct Append {
     pub request: RequestKey,
     /// The attempt, which is also the commit's own id (R9).
     pub token: Token,
+    /// The newest mark of the request that its sender knows of; 0 for none (C4).
+    pub mark: u64,
     /// The events.
     pub events: Vec<EncodedEvent>,
     /// The keys, each once.
@@ -318,6 +320,7 @@ impl fmt::Debug for Append {
             .field("command", &self.command)
             .field("request", &self.request)
             .field("token", &self.token)
+            .field("mark", &self.mark)
             .field("events", &self.events)
             .field("keys", &self.keys)
             .finish_non_exhaustive()
@@ -375,8 +378,12 @@ pub enum Refusal {
     Replay(Arc<CommitRecord>),
     /// A key that `reserve` answered held is another's by now (R8).
     KeyLost,
-    /// This very append was settled as not written before it arrived (R9).
-    Fenced,
+    /// It came too late: this very append was settled as not written before it arrived (R9), or its request was answered
+    /// without a commit since its sender last looked (C4). Decide again, and send the mark along.
+    Fenced {
+        /// The request's mark; 0 when it has none.
+        mark: u64,
+    },
 }
 
 /// What to ask after a decision without append.
@@ -395,6 +402,19 @@ pub struct Checked {
     pub version: u64,
     /// The first commit under the request id.
     pub first: Option<Arc<CommitRecord>>,
+    /// The mark that was left under a request id without a commit; 0 for none. Each one is higher than those before it.
+    pub mark: u64,
+}
+
+/// What there is to know of one key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeyReading {
+    /// Its record; an expired one too, until it is swept.
+    pub record: Option<Record>,
+    /// The epoch of its namespace; none when that is not recorded (R13).
+    pub epoch: Option<u64>,
+    /// The store's own present, which judges expiry (R7).
+    pub now: Timestamp,
 }
 
 /// An append to settle.
@@ -404,6 +424,8 @@ pub struct Settle {
     pub stream: StreamId,
     /// The version it would have written.
     pub version: u64,
+    /// The id of its request.
+    pub request: RequestId,
     /// Its token.
     pub token: Token,
     /// The keys to give up when it was not written.

@@ -1,4 +1,6 @@
-//! What a new normaliser would do to the keys of a namespace, as a pure plan that every store applies (R13). No I/O.
+//! What a new normaliser does to the keys of a namespace, as a pure plan that every store applies (R13). No I/O.
+//!
+//! For whoever writes a store: it is a part of the contract, as [`lifecycle`](crate::reservation::lifecycle) is.
 
 use super::record::{KeyChange, RekeyCollision};
 use crate::ids::StreamId;
@@ -12,22 +14,28 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// A store frees every key that changes, of all holders, before it takes the first new one: one holder's new form may be
 /// another's old one. Then each holder gets one commit.
 #[derive(Debug, Default)]
-pub(crate) struct RekeyPlan {
+pub struct RekeyPlan {
     /// How many keys have another form now.
-    pub(crate) moved: u64,
+    pub moved: u64,
     /// The old forms, of all holders.
-    pub(crate) freed: Vec<KeyId>,
+    pub freed: Vec<KeyId>,
     /// What each holder's commit takes and frees, each key once.
-    pub(crate) commits: BTreeMap<StreamId, Vec<(KeyId, Takes)>>,
+    pub commits: BTreeMap<StreamId, Vec<(KeyId, Takes)>>,
 }
 
 /// Whether a rekey takes a key, or frees it.
-pub(crate) type Takes = bool;
+pub type Takes = bool;
 
 impl RekeyPlan {
     /// Plans the change of `held`, or lists what is in the way: two holders' keys that would be one, or a key that
     /// would be none, or would change again. Two keys of one holder may become one.
-    pub(crate) fn new(held: Vec<(KeyId, StreamId)>, normalizer: Normalizer) -> Result<Self, Vec<RekeyCollision>> {
+    ///
+    /// `held` are the confirmed keys of the namespace with their holders, each key once.
+    ///
+    /// # Errors
+    ///
+    /// What is in the way, by holder; nothing is to be changed then.
+    pub fn new(held: Vec<(KeyId, StreamId)>, normalizer: Normalizer) -> Result<Self, Vec<RekeyCollision>> {
         let mut plan = Self::default();
         let mut owners: HashMap<KeyId, StreamId> = HashMap::new();
         let mut collisions = Vec::new();
@@ -62,7 +70,8 @@ impl RekeyPlan {
 }
 
 /// What a holder's commit records of its changes (R20).
-pub(crate) fn key_changes(changes: &[(KeyId, Takes)]) -> Vec<KeyChange> {
+#[must_use]
+pub fn key_changes(changes: &[(KeyId, Takes)]) -> Vec<KeyChange> {
     let change = |(key, taken): &(KeyId, Takes)| KeyChange {
         namespace: key.namespace.clone(),
         scope: key.scope.clone(),

@@ -4,8 +4,8 @@ use super::Subject;
 use freehold::reservation::lifecycle::KeyUse;
 use freehold::reservation::{KeyId, Record, RequestHash, Reserved};
 use freehold::store::{
-    Append, AppendReply, CommitKind, Fingerprint, GiveUp, KeyClaim, Load, LoadedStream, NamespaceRecord, Refusal,
-    Registered, RequestKey, Reserve, ReserveKey, Settle, Settled, Written,
+    Append, AppendReply, CommitKind, Fingerprint, GiveUp, KeyClaim, KeyReading, Load, LoadedStream, NamespaceRecord,
+    Refusal, Registered, RequestKey, Reserve, ReserveKey, Settle, Settled, Written,
 };
 use freehold::{AggregateType, EncodedEvent, RequestId, Store, StreamId, Tenancy, Text, Timestamp, Token};
 use std::sync::Arc;
@@ -134,6 +134,11 @@ impl Actor {
         self.store.give_up(give_up).await.expect("a give-up is done");
     }
 
+    fn request_key(&self) -> RequestKey {
+        let id = RequestId::new(&*self.request_id).expect("a request id");
+        RequestKey { id, fingerprint: Fingerprint([7; 32]) }
+    }
+
     pub(super) fn append_call(&self, keys: Vec<(KeyId, KeyUse)>) -> Append {
         let claim = |(key, key_use)| KeyClaim { key, epoch: self.epoch, key_use };
         Append {
@@ -141,11 +146,9 @@ impl Actor {
             expected_version: self.expected_version,
             kind: CommitKind::Command,
             command: Text::from_static("Name"),
-            request: RequestKey {
-                id: RequestId::new(&*self.request_id).expect("a request id"),
-                fingerprint: Fingerprint([7; 32]),
-            },
+            request: self.request_key(),
             token: self.token,
+            mark: 0,
             events: vec![event(&self.request_id)],
             keys: keys.into_iter().map(claim).collect(),
             metadata: None,
@@ -176,14 +179,19 @@ impl Actor {
         let settle = Settle {
             stream: self.stream.clone(),
             version: self.expected_version + 1,
+            request: self.request_key().id,
             token: self.token,
             keys: keys.iter().map(|key| self.key(key)).collect(),
         };
         self.store.settle(settle).await.expect("an append is settled")
     }
 
+    pub(super) async fn reading(&self, key: &str) -> KeyReading {
+        self.store.reservation(self.key(key)).await.expect("a key is read")
+    }
+
     pub(super) async fn record(&self, key: &str) -> Option<Record> {
-        self.store.reservation(self.key(key)).await.expect("a record is read")
+        self.reading(key).await.record
     }
 
     pub(super) async fn holds(&self, key: &str) -> bool {

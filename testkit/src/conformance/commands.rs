@@ -108,7 +108,7 @@ pub async fn every_way_out_gives_up(subject: &Subject) {
     domain.close().await.expect("what was handed over is done");
     assert!(is_free(&domain, "k").await, "after a dropped future");
     let record = subject.store().reservation(NAMES.key_id("k", scripted("a").stream()).expect("a key")).await;
-    assert_eq!(record.expect("read"), None, "after a dropped future");
+    assert_eq!(record.expect("read").record, None, "after a dropped future");
 }
 
 async fn until_reserved(domain: &Domain, key: &str) {
@@ -427,7 +427,7 @@ pub async fn too_many_keys_are_refused_before_anything_is_written(subject: &Subj
         assert!(error.surely_not_written(), "script {number}: {error}");
         for key in ["k-0", "k-9997", "k-10000", "known-1", "known-3"] {
             let id = NAMES.key_id(key, scripted("a").stream()).expect("a key");
-            assert_eq!(subject.store().reservation(id).await.expect("read"), None, "script {number}: {key}");
+            assert_eq!(subject.store().reservation(id).await.expect("read").record, None, "script {number}: {key}");
         }
     }
     let invalid = Script::new([Reserve(name("fine")), Reserve(name("a\0b"))], happen());

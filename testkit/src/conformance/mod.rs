@@ -155,6 +155,12 @@ macro_rules! __conformance_cases {
             requests: request_ids_are_per_type_and_tenant;
             requests: a_check_finds_version_and_first_commit;
             requests: a_check_is_per_type_and_tenant;
+            requests: a_check_without_commit_keeps_late_appends_out;
+            requests: each_mark_is_higher_than_those_before;
+            requests: marks_are_per_request_type_and_tenant;
+            requests: a_check_that_finds_the_commit_leaves_no_mark;
+            requests: a_mark_is_there_after_reopening;
+            requests: a_check_without_a_request_id_leaves_no_mark;
             reserve: a_free_key_is_newly_reserved_and_a_second_claimant_told_pending;
             reserve: a_second_claimant_never_takes_a_held_key_over;
             reserve: asking_again_with_the_same_token_is_safe;
@@ -192,6 +198,7 @@ macro_rules! __conformance_cases {
             keys: held_keys_are_told_in_order;
             namespaces: a_definition_is_recorded_once;
             namespaces: a_stale_epoch_is_refused;
+            namespaces: a_reading_carries_epoch_and_the_stores_present;
             namespaces: a_rekey_moves_keys_by_commits;
             namespaces: a_rekey_that_collides_changes_nothing;
             namespaces: every_key_of_an_append_has_its_epoch_checked;
@@ -233,14 +240,40 @@ macro_rules! __conformance_cases {
 
 /// One test for each case of the conformance suite: `conformance!(name, connect)`, where `connect` is a closure that
 /// returns a future of a new [`Subject`].
+///
+/// A store that needs a server says so, and its tests run when they are asked for, with `cargo test -- --ignored`:
+///
+/// ```no_run
+/// # use freehold::MemoryStore;
+/// # use freehold_testkit::ManualClock;
+/// # use freehold_testkit::conformance::Subject;
+/// # use std::sync::Arc;
+/// # async fn connect() -> Subject {
+/// #     let clock = ManualClock::default();
+/// #     let store = MemoryStore::with_clock(Arc::new(clock.clone()));
+/// #     Subject::new(store, move |duration| clock.advance(duration))
+/// # }
+/// freehold_testkit::conformance!(remote, connect, ignore = "needs a server");
+/// ```
 #[macro_export]
 macro_rules! conformance {
     ($name:ident, $connect:expr) => {
+        $crate::__conformance_module! { $name, $connect, }
+    };
+    ($name:ident, $connect:expr, ignore = $reason:literal) => {
+        $crate::__conformance_module! { $name, $connect, #[ignore = $reason] }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_module {
+    ($name:ident, $connect:expr, $(#[$ignore:meta])?) => {
         mod $name {
             #[allow(unused_imports)]
             use super::*;
 
-            $crate::__conformance_cases! { [$crate::__conformance_tests] $connect }
+            $crate::__conformance_cases! { [$crate::__conformance_tests] ($(#[$ignore])?) $connect }
         }
     };
 }
@@ -248,15 +281,22 @@ macro_rules! conformance {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __conformance_tests {
-    ([$connect:expr] $($area:ident: $case:ident;)*) => {
-        $(
-            #[test]
-            fn $case() {
-                $crate::conformance::run($connect, |subject| ::std::boxed::Box::pin(async move {
-                    $crate::conformance::$area::$case(&subject).await;
-                }));
-            }
-        )*
+    ([$ignore:tt $connect:expr] $($area:ident: $case:ident;)*) => {
+        $($crate::__conformance_test! { $ignore $connect, $area, $case })*
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_test {
+    (($(#[$ignore:meta])?) $connect:expr, $area:ident, $case:ident) => {
+        #[test]
+        $(#[$ignore])?
+        fn $case() {
+            $crate::conformance::run($connect, |subject| ::std::boxed::Box::pin(async move {
+                $crate::conformance::$area::$case(&subject).await;
+            }));
+        }
     };
 }
 

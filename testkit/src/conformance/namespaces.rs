@@ -4,8 +4,8 @@
 
 use super::Subject;
 use super::actor::{
-    Actor, CONTEXT, NAMESPACE, SYSTEM_NAMESPACE, assert_refused, fresh_token, is_conflict, namespace, pending_until,
-    registered, stream,
+    Actor, CONTEXT, NAMESPACE, PENDING_MS, SYSTEM_NAMESPACE, assert_refused, fresh_token, is_conflict, namespace,
+    pending_until, registered, stream,
 };
 use super::append::{replayed, under_request};
 use freehold::reservation::lifecycle::KeyUse::{Keep, Release, Take};
@@ -15,6 +15,7 @@ use freehold::store::{
 };
 use freehold::{Normalizer, StoreErrorKind, TRIM_LOWERCASE, Tenancy, Text};
 use std::sync::Arc;
+use std::time::Duration;
 
 fn lowercase() -> NamespaceRecord {
     NamespaceRecord { normalizer: TRIM_LOWERCASE.to_string().into(), ..namespace(CONTEXT, NAMESPACE, Tenancy::Tenant) }
@@ -153,6 +154,27 @@ pub async fn every_key_of_an_append_has_its_epoch_checked(subject: &Subject) {
     Actor::wrote(&attempt.store.append(attempt.append_call(vec![(system, Take)])).await.expect("answered"));
 }
 
+/// R7, R13: who reads a key learns by which epoch and at which moment of the store's, of one that nobody has as well.
+pub async fn a_reading_carries_epoch_and_the_stores_present(subject: &Subject) {
+    registered(&**subject.store()).await;
+    let a = Actor::new(subject, "a");
+    let reserved = a.store.reserve(a.reserve_call(vec![a.key("k")])).await.expect("answered");
+    let reading = a.reading("k").await;
+    assert!(reading.record.is_some() && reading.epoch == Some(1), "{reading:?}");
+    assert!(reading.now >= reserved.now, "{} after {}", reading.now, reserved.now);
+    subject.advance(Duration::from_millis(PENDING_MS));
+    let later = a.reading("k").await;
+    assert!(later.now >= reading.now + Duration::from_millis(PENDING_MS), "{} after {}", later.now, reading.now);
+    assert!(later.record.is_none_or(|record| !record.is_live(later.now)), "its lease has ended by then");
+    let nobodys = a.reading("nobodys").await;
+    assert!(nobodys.record.is_none() && nobodys.epoch == Some(1) && nobodys.now >= later.now, "{nobodys:?}");
+    rekeyed(subject).await;
+    assert_eq!(a.reading("k").await.epoch, Some(2));
+    let read = async |key: KeyId| subject.store().reservation(key).await.expect("read").epoch;
+    assert_eq!(read(system_key(&a, "k")).await, Some(1), "that namespace was not rekeyed");
+    assert_eq!(read(KeyId { namespace: "nobody.registered".into(), ..a.key("k") }).await, None);
+}
+
 /// R5, R13: an append that is refused for its namespace has given its leases up, in the other namespaces too.
 pub async fn an_append_refused_for_its_namespace_gives_up(subject: &Subject) {
     registered(&**subject.store()).await;
@@ -163,7 +185,7 @@ pub async fn an_append_refused_for_its_namespace_gives_up(subject: &Subject) {
     let append = a.append_call(vec![(system.clone(), Take), (a.key("k"), Take)]);
     let error = a.store.append(append).await.expect_err("a stale epoch");
     assert_eq!(error.kind(), StoreErrorKind::NamespaceChanged);
-    assert_eq!(subject.store().reservation(system.clone()).await.expect("read"), None, "the lease is gone");
+    assert_eq!(subject.store().reservation(system.clone()).await.expect("read").record, None, "the lease is gone");
     assert_eq!(a.record("k").await, None);
     assert_eq!(b.reserve_ids(vec![system]).await, [Reserved::Newly]);
 }
@@ -206,7 +228,10 @@ pub async fn an_append_is_told_the_first_of_its_reasons(subject: &Subject) {
     };
     let fenced = a.again(5);
     assert!(matches!(fenced.settle(&[]).await, Settled::NotWritten));
-    assert_refused!(fenced.store.append(reasons(&fenced, &[&lost, &stale])).await.expect("answered"), Refusal::Fenced);
+    assert_refused!(
+        fenced.store.append(reasons(&fenced, &[&lost, &stale])).await.expect("answered"),
+        Refusal::Fenced { mark: 0 }
+    );
     let replay = a.again(5);
     let reply = replay.store.append(reasons(&replay, &[&lost, &stale])).await.expect("answered");
     assert_eq!(replayed(reply), Some(first.position));

@@ -35,12 +35,12 @@ pub async fn a_late_append_is_fenced(subject: &Subject) {
     assert!(matches!(a.settle(&["k"]).await, Settled::NotWritten));
     assert!(matches!(a.settle(&["k"]).await, Settled::NotWritten));
     assert_eq!(b.reserve("k").await, Reserved::Newly, "settling gave it up");
-    assert_refused!(a.store.append(late.clone()).await.expect("answered"), Refusal::Fenced);
+    assert_refused!(a.store.append(late.clone()).await.expect("answered"), Refusal::Fenced { mark: 0 });
     assert!(a.load().await.commits.is_empty());
     pending_until(a.again(0).reserve("k").await);
     Actor::wrote(&a.again(0).append(&[]).await);
     let store = subject.reopened().await;
-    assert_refused!(store.append(late).await.expect("answered"), Refusal::Fenced);
+    assert_refused!(store.append(late).await.expect("answered"), Refusal::Fenced { mark: 0 });
 }
 
 /// S4, S5: what was answered is there for another process: commits, held keys, live leases, namespaces, positions.

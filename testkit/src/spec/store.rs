@@ -2,8 +2,8 @@
 
 use freehold::reservation::{KeyId, Record};
 use freehold::store::{
-    Append, AppendReply, Check, Checked, CommitKind, CommitRecord, GiveUp, Load, LoadedStream, NamespaceRecord,
-    Registered, Rekey, RekeyReply, RequestKey, Reserve, ReserveReply, Settle, Settled, SnapshotRecord,
+    Append, AppendReply, Check, Checked, CommitKind, CommitRecord, GiveUp, KeyReading, Load, LoadedStream,
+    NamespaceRecord, Registered, Rekey, RekeyReply, RequestKey, Reserve, ReserveReply, Settle, Settled, SnapshotRecord,
 };
 use freehold::{MemoryStore, Store, StoreError, StoreErrorKind, StoreReply, StreamId, Text, Token};
 use parking_lot::Mutex;
@@ -130,7 +130,7 @@ impl SpecStore {
     /// Every record there is, of the keys that were ever touched.
     pub(super) fn records(&self) -> Vec<(KeyId, Record)> {
         let keys: Vec<KeyId> = self.state.lock().keys.iter().cloned().collect();
-        let record = |key: KeyId| Some((key.clone(), answer(self.inner.reservation(key)).ok()??));
+        let record = |key: KeyId| Some((key.clone(), answer(self.inner.reservation(key)).ok()?.record?));
         keys.into_iter().filter_map(record).collect()
     }
 
@@ -179,6 +179,7 @@ impl SpecStore {
             command: Text::from_static("$foreign"),
             request: RequestKey::of_token(token),
             token,
+            mark: 0,
             events: Vec::new(),
             keys: Vec::new(),
             metadata: None,
@@ -253,7 +254,7 @@ impl Store for SpecStore {
         self.inner.commits(after_position, limit)
     }
 
-    fn reservation(&self, key: KeyId) -> StoreReply<Option<Record>> {
+    fn reservation(&self, key: KeyId) -> StoreReply<KeyReading> {
         self.inner.reservation(key)
     }
 

@@ -128,7 +128,7 @@ impl<A: Aggregate> World<A> {
     }
 
     pub(super) fn record(&self, key: &KeyId) -> Option<Record> {
-        answer(self.store.reservation(key.clone())).ok().flatten()
+        answer(self.store.reservation(key.clone())).ok()?.record
     }
 
     pub(super) fn version(&self, stream: &StreamId) -> u64 {
@@ -168,6 +168,7 @@ impl<A: Aggregate> World<A> {
             command: Text::from_static("$given"),
             request: RequestKey::of_token(token),
             token,
+            mark: 0,
             events,
             keys,
             metadata: None,

@@ -80,6 +80,7 @@ pub fn append_of(command: &Command) -> Append {
         command: "CreateBrand".into(),
         request: command.request.clone(),
         token: command.token,
+        mark: 0,
         events: command.events.clone(),
         keys: vec![KeyClaim { key: command.key.clone(), epoch: 1, key_use: KeyUse::Take }],
         metadata: None,

@@ -65,7 +65,7 @@ async fn dropped_after(stop: usize, script: &Script, holds: &[&str], conflict: b
     let wrote = log.iter().any(|commit| commit.request.id.as_str() == "r");
     for key in ["k", "l", "held"] {
         let id = NAMES.key_id(key, scripted("a").stream()).expect("a key");
-        let record = memory.reservation(id).await.expect("read");
+        let record = memory.reservation(id).await.expect("read").record;
         assert!(record.as_ref().is_none_or(freehold::reservation::Record::is_confirmed), "{place}: {key} {record:?}");
         let expected = if wrote { holds.contains(&key) } else { key == "held" };
         assert_eq!(record.is_some(), expected, "{place}: {key}, written: {wrote}");

@@ -27,5 +27,5 @@ async fn record<A: freehold::Aggregate>(
     of: &AggregateId<A>,
 ) -> Option<Record> {
     let key = namespace.key_id(key, of.stream()).expect("a key");
-    store.reservation(key).await.expect("read")
+    store.reservation(key).await.expect("read").record
 }

@@ -108,6 +108,7 @@ async fn c9_a_panic_in_an_upcaster_is_an_error() {
         command: "Arm".into(),
         request: RequestKey::of_token(token),
         token,
+        mark: 0,
         events: vec![EncodedEvent { name: "Armed".into(), version: 1, data }],
         keys: Vec::new(),
         metadata: None,

@@ -135,6 +135,7 @@ async fn c4_a_replay_comes_before_a_stream_that_can_not_be_read() {
         command: "Ensure".into(),
         request: RequestKey::of_token(token),
         token,
+        mark: 0,
         events: commit.events,
         keys: Vec::new(),
         metadata: None,

@@ -6,7 +6,7 @@ use super::work::Work;
 use super::{log, namespaces, rekey, reservations};
 use crate::ids::Token;
 use crate::store::{
-    Append, AppendReply, GiveUp, NamespaceRecord, Registered, Rekey, RekeyReply, Reserve, ReserveReply, Settle,
+    Append, AppendReply, Check, Checked, GiveUp, NamespaceRecord, Registered, Rekey, RekeyReply, Reserve, ReserveReply, Settle,
     Settled, SnapshotRecord, StoreError, StoreErrorKind, StoreReply,
 };
 use rusqlite::Connection;
@@ -24,6 +24,7 @@ pub(super) enum Job {
     Sweep(Answer<u64>),
     Append(Box<Append>, Answer<AppendReply>),
     Settle(Settle, Answer<Settled>),
+    Check(Check, Answer<Checked>),
     Register(Vec<NamespaceRecord>, Answer<Vec<Registered>>),
     Rekey(Box<Rekey>, Answer<RekeyReply>),
     Drain(Answer<()>),
@@ -42,9 +43,12 @@ impl Job {
     pub(super) fn durability(&self) -> Durability {
         match self {
             Self::Reserve(..) | Self::GiveUp(..) | Self::SaveSnapshot(..) | Self::Sweep(..) => Durability::Lazy,
-            Self::Append(..) | Self::Settle(..) | Self::Register(..) | Self::Rekey(..) | Self::Drain(..) => {
-                Durability::Full
-            }
+            Self::Append(..)
+            | Self::Settle(..)
+            | Self::Check(..)
+            | Self::Register(..)
+            | Self::Rekey(..)
+            | Self::Drain(..) => Durability::Full,
         }
     }
 
@@ -55,7 +59,12 @@ impl Job {
             Self::GiveUp(give_up, _) => Some(give_up.token),
             Self::Append(append, _) => Some(append.token),
             Self::Settle(settle, _) => Some(settle.token),
-            Self::SaveSnapshot(..) | Self::Sweep(..) | Self::Register(..) | Self::Rekey(..) | Self::Drain(..) => None,
+            Self::SaveSnapshot(..)
+            | Self::Sweep(..)
+            | Self::Check(..)
+            | Self::Register(..)
+            | Self::Rekey(..)
+            | Self::Drain(..) => None,
         }
     }
 
@@ -71,6 +80,7 @@ impl Job {
             Self::Sweep(answer) => answer.keep(reservations::sweep(work, SWEEP_STATEMENTS_MAX), explain),
             Self::Append(append, answer) => answer.keep(log::append(work, append), explain),
             Self::Settle(settle, answer) => answer.keep(log::settle(work, settle), explain),
+            Self::Check(check, answer) => answer.keep(log::check_and_mark(work, check), explain),
             Self::Register(namespaces, answer) => answer.keep(namespaces::register(work, namespaces), explain),
             Self::Rekey(rekey, answer) => answer.keep(rekey::rekey(work, rekey), explain),
             Self::Drain(answer) => answer.keep(Ok(()), explain),
@@ -81,6 +91,10 @@ impl Job {
     pub(super) fn is_answered_by_reading(&mut self, connection: &Connection) -> bool {
         match self {
             Self::Drain(answer) => answer.kept = Some(Ok(())),
+            Self::Check(check, answer) => match at_one_moment(connection, |connection| log::check(connection, check)) {
+                Ok(checked) if checked.first.is_some() => answer.kept = Some(Ok(checked)),
+                _ => return false,
+            },
             Self::Register(namespaces, answer) => {
                 let known = at_one_moment(connection, |connection| namespaces::all_recorded(connection, namespaces));
                 // An error is met again, and told, under the lock.
@@ -100,6 +114,7 @@ impl Job {
             Self::Sweep(answer) => answer.give(),
             Self::Append(_, answer) => answer.give(),
             Self::Settle(_, answer) => answer.give(),
+            Self::Check(_, answer) => answer.give(),
             Self::Register(_, answer) => answer.give(),
             Self::Rekey(_, answer) => answer.give(),
         }
@@ -115,6 +130,7 @@ impl Job {
             Self::Sweep(answer) => answer.fail(error),
             Self::Append(_, answer) => answer.fail(error),
             Self::Settle(_, answer) => answer.fail(error),
+            Self::Check(_, answer) => answer.fail(error),
             Self::Register(_, answer) => answer.fail(error),
             Self::Rekey(_, answer) => answer.fail(error),
         }

@@ -87,8 +87,9 @@ pub(super) fn append(work: &Work<'_>, append: &Append) -> Result<AppendReply, Tr
 /// The checks in the contract's order: fence, request id, version, namespaces, keys. What it wrote before it refused
 /// is undone by its caller.
 fn write(work: &Work<'_>, append: &Append) -> Result<Result<Written, Refusal>, Trouble> {
-    if work.is_fenced(append.token)? {
-        return Ok(Err(Refusal::Fenced));
+    let mark = work.mark(&append.stream, &append.request.id)?;
+    if mark > append.mark || work.is_fenced(append.token)? {
+        return Ok(Err(Refusal::Fenced { mark }));
     }
     let Some(version) = append.expected_version.checked_add(1).map(integer) else {
         return Ok(Err(replay_or_conflict(work, append)?));
@@ -262,7 +263,16 @@ pub(super) fn check(connection: &Connection, check: &Check) -> Result<Checked, T
         Some(request) => first_of_request(&mut *connection.prepare_cached(BY_REQUEST)?, &check.stream, request)?,
         None => None,
     };
-    Ok(Checked { version, first })
+    Ok(Checked { version, first, mark: 0 })
+}
+
+/// The same under the write lock, which leaves a mark under a request id that has no commit (C4).
+pub(super) fn check_and_mark(work: &Work<'_>, asked: &Check) -> Result<Checked, Trouble> {
+    let mut checked = check(work.connection, asked)?;
+    if let (None, Some(request)) = (&checked.first, &asked.request) {
+        checked.mark = work.leave_mark(&asked.stream, request)?;
+    }
+    Ok(checked)
 }
 
 fn first_of_request(

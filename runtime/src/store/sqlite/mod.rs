@@ -46,11 +46,11 @@ use self::errors::Site;
 use self::job::{Answer, Job};
 use self::reader::Read;
 use super::{
-    Append, AppendReply, Check, Checked, CommitRecord, GiveUp, Load, LoadedStream, NamespaceRecord, Registered, Rekey,
+    Append, AppendReply, Check, Checked, CommitRecord, GiveUp, KeyReading, Load, LoadedStream, NamespaceRecord, Registered, Rekey,
     RekeyReply, Reserve, ReserveReply, Settle, Settled, SnapshotRecord, Store, StoreError, StoreErrorKind, StoreReply,
 };
 use crate::ids::StreamId;
-use crate::reservation::{KeyId, Record};
+use crate::reservation::KeyId;
 use crossbeam_channel::Sender;
 use std::fmt;
 use std::path::Path;
@@ -207,7 +207,11 @@ impl Store for SqliteStore {
     }
 
     fn check(&self, check: Check) -> StoreReply<Checked> {
-        self.read(|answer| Read::Check(check, answer))
+        match check.request {
+            // It may leave a mark.
+            Some(_) => self.write(true, |answer| Job::Check(check, answer)),
+            None => self.read(|answer| Read::Check(check, answer)),
+        }
     }
 
     fn reserve(&self, reserve: Reserve) -> StoreReply<ReserveReply> {
@@ -234,7 +238,7 @@ impl Store for SqliteStore {
         self.read(|answer| Read::Commits { after, limit, answer })
     }
 
-    fn reservation(&self, key: KeyId) -> StoreReply<Option<Record>> {
+    fn reservation(&self, key: KeyId) -> StoreReply<KeyReading> {
         self.read(|answer| Read::Reservation(key, answer))
     }
 

@@ -161,7 +161,8 @@ impl SqliteOptions {
         let mut readers = Vec::new();
         for _ in 0..self.readers {
             let started = connection::open_reader(&site).map_err(explain).and_then(|connection| {
-                let reader = Reader { connection, site: site.clone(), files: Arc::clone(&files) };
+                let (files, clock) = (Arc::clone(&files), Arc::clone(&self.clock));
+                let reader = Reader { connection, site: site.clone(), files, clock };
                 start_reader(reader, read_queue.clone()).map_err(|error| no_thread(&error))
             });
             match started {

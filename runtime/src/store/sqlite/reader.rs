@@ -5,9 +5,10 @@ use super::errors::{Site, Trouble};
 use super::files::Files;
 use super::job::Answer;
 use super::{log, reservations};
+use crate::clock::Clock;
 use crate::ids::StreamId;
-use crate::reservation::{KeyId, Record};
-use crate::store::{Check, Checked, CommitRecord, Load, LoadedStream};
+use crate::reservation::KeyId;
+use crate::store::{Check, Checked, CommitRecord, KeyReading, Load, LoadedStream};
 use crossbeam_channel::Receiver;
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +19,7 @@ pub(super) enum Read {
     Load(Load, Answer<LoadedStream>),
     Check(Check, Answer<Checked>),
     Commits { after: u64, limit: usize, answer: Answer<Vec<CommitRecord>> },
-    Reservation(KeyId, Answer<Option<Record>>),
+    Reservation(KeyId, Answer<KeyReading>),
     HeldBy(StreamId, Answer<Vec<KeyId>>),
 }
 
@@ -27,6 +28,7 @@ pub(super) struct Reader {
     pub(super) connection: Connection,
     pub(super) site: Site,
     pub(super) files: Arc<Files>,
+    pub(super) clock: Arc<dyn Clock>,
 }
 
 impl Reader {
@@ -47,7 +49,9 @@ impl Reader {
             Read::Commits { after, limit, answer } => {
                 self.give(answer, |connection| log::commits(connection, after, limit));
             }
-            Read::Reservation(key, answer) => self.give(answer, |connection| reservations::read(connection, &key)),
+            Read::Reservation(key, answer) => {
+                self.give(answer, |connection| reservations::reading(connection, &key, || self.clock.now()));
+            }
             Read::HeldBy(holder, answer) => self.give(answer, |connection| reservations::held_by(connection, &holder)),
         }
     }

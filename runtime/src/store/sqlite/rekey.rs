@@ -110,6 +110,7 @@ fn write_commit(
         command: command.clone(),
         request: RequestKey::of_token(token),
         token,
+        mark: 0,
         events: Vec::new(),
         keys: changes.iter().map(claim).collect(),
         metadata: None,

@@ -2,11 +2,13 @@
 //! other case from `lifecycle`, on the record as read under the write lock (S2).
 
 use super::errors::Trouble;
+use super::namespaces;
 use super::work::{Work, integer};
+use crate::clock::Timestamp;
 use crate::ids::{AggregateType, StreamId, Token};
 use crate::reservation::lifecycle::{self, Change, KeyUse, Lost};
 use crate::reservation::{KeyId, Lease, Record, RecordState, Reserved};
-use crate::store::{GiveUp, KeyClaim, Reserve, ReserveKey, ReserveReply};
+use crate::store::{GiveUp, KeyClaim, KeyReading, Reserve, ReserveKey, ReserveReply};
 use crate::text::Text;
 use rusqlite::{Connection, Row};
 use std::convert::Infallible;
@@ -141,6 +143,7 @@ pub(super) fn sweep(work: &Work<'_>, statements_max: u32) -> Result<u64, Trouble
             break;
         }
     }
+    work.forget_late_appends(SWEPT_PER_STATEMENT_MAX)?;
     Ok(swept)
 }
 
@@ -149,6 +152,17 @@ pub(super) fn read(connection: &Connection, key: &KeyId) -> Result<Option<Record
     let mut find = connection.prepare_cached(FIND)?;
     let mut rows = find.query(key_params!(key))?;
     rows.next()?.map(|row| record(row, key)).transpose()
+}
+
+/// What there is to know of a key, at one moment.
+pub(super) fn reading(
+    connection: &Connection,
+    key: &KeyId,
+    now: impl FnOnce() -> Timestamp,
+) -> Result<KeyReading, Trouble> {
+    let record = read(connection, key)?;
+    let epoch = namespaces::recorded(connection, &key.context, &key.namespace)?.map(|(_, epoch)| epoch);
+    Ok(KeyReading { record, epoch, now: now() })
 }
 
 /// The confirmed keys of `holder`, ordered.
@@ -188,7 +202,7 @@ pub(super) fn put(work: &Work<'_>, key: &KeyId, record: &Record) -> Result<(), T
     let holder = &record.holder;
     work.run(
         PUT,
-        key_params!(key, holder, leases, record.expires_at().map(crate::clock::Timestamp::as_millis), position),
+        key_params!(key, holder, leases, record.expires_at().map(Timestamp::as_millis), position),
     )?;
     Ok(())
 }

@@ -20,7 +20,10 @@ pub(super) struct Step {
 }
 
 /// All steps, in order. A released one never changes.
-pub(super) const STEPS: &[Step] = &[Step { version: 1, lowest_reader: 1, sql: include_str!("schema.sql") }];
+pub(super) const STEPS: &[Step] = &[
+    Step { version: 1, lowest_reader: 1, sql: include_str!("schema.sql") },
+    Step { version: 2, lowest_reader: 1, sql: include_str!("schema_2.sql") },
+];
 
 /// Whose file it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

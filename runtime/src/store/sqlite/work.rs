@@ -2,9 +2,11 @@
 
 use super::errors::Trouble;
 use crate::clock::Timestamp;
-use crate::ids::Token;
+use crate::ids::{RequestId, StreamId, Token};
+use crate::limits::LATE_APPEND_MAX;
 use crate::reservation::KeyId;
 use crate::store::StoreError;
+use crate::store::marks::next_mark;
 use crate::text::Text;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params};
 use std::cell::{Cell, RefCell};
@@ -18,6 +20,8 @@ pub(super) struct Work<'c> {
     epochs: RefCell<Vec<NamespaceEpoch>>,
     /// Whether there is a tombstone at all; there hardly ever is one.
     has_tombstones: Cell<Option<bool>>,
+    /// Whether any request is marked.
+    has_marks: Cell<Option<bool>>,
 }
 
 struct NamespaceEpoch {
@@ -28,7 +32,7 @@ struct NamespaceEpoch {
 
 impl<'c> Work<'c> {
     pub(super) fn new(connection: &'c Connection, now: Timestamp) -> Self {
-        Self { connection, now, epochs: RefCell::new(Vec::new()), has_tombstones: Cell::new(None) }
+        Self { connection, now, epochs: RefCell::new(Vec::new()), has_tombstones: Cell::new(None), has_marks: Cell::new(None) }
     }
 
     pub(super) fn statement(&self, sql: &str) -> rusqlite::Result<CachedStatement<'c>> {
@@ -91,14 +95,7 @@ impl<'c> Work<'c> {
 
     /// Whether the append of this attempt was settled as not written (R9).
     pub(super) fn is_fenced(&self, token: Token) -> Result<bool, Trouble> {
-        let has_tombstones = match self.has_tombstones.get() {
-            Some(known) => known,
-            None => self
-                .statement("SELECT EXISTS (SELECT 1 FROM tombstones)")?
-                .query_row([], |row| row.get(0))
-                .inspect(|&known| self.has_tombstones.set(Some(known)))?,
-        };
-        if !has_tombstones {
+        if !self.has_any(&self.has_tombstones, "SELECT EXISTS (SELECT 1 FROM tombstones)")? {
             return Ok(false);
         }
         let mut find = self.statement("SELECT 1 FROM tombstones WHERE token = ?1")?;
@@ -112,6 +109,57 @@ impl<'c> Work<'c> {
         self.has_tombstones.set(Some(true));
         Ok(())
     }
+
+    /// The mark of a request that was asked for and had no commit; 0 for none (C4).
+    pub(super) fn mark(&self, stream: &StreamId, request: &RequestId) -> Result<u64, Trouble> {
+        if !self.has_any(&self.has_marks, "SELECT EXISTS (SELECT 1 FROM marks)")? {
+            return Ok(0);
+        }
+        let sql = "SELECT mark FROM marks WHERE request_id = ?1 AND aggregate = ?2 AND context = ?3 AND tenant = ?4";
+        let mark: Option<i64> = self.statement(sql)?.query_row(request_params(stream, request), |row| row.get(0)).optional()?;
+        Ok(mark.map_or(0, i64::cast_unsigned))
+    }
+
+    /// Leaves a mark under a request id, and says which.
+    pub(super) fn leave_mark(&self, stream: &StreamId, request: &RequestId) -> Result<u64, Trouble> {
+        let mark = next_mark(self.mark(stream, request)?, self.now);
+        let [request_id, aggregate, context, tenant] = request_params(stream, request);
+        self.run(
+            "INSERT INTO marks (request_id, aggregate, context, tenant, mark) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO UPDATE SET mark = excluded.mark",
+            (request_id, aggregate, context, tenant, integer(mark)),
+        )?;
+        self.has_marks.set(Some(true));
+        Ok(mark)
+    }
+
+    /// Removes tombstones and marks that no append can be on its way for any more, so many at the most (R9, C4).
+    pub(super) fn forget_late_appends(&self, max: u64) -> Result<(), Trouble> {
+        let ages_ms = i64::try_from(LATE_APPEND_MAX.as_millis()).unwrap_or(i64::MAX);
+        let before = [self.now.as_millis().saturating_sub(ages_ms), integer(max)];
+        self.run(
+            "DELETE FROM tombstones WHERE token IN
+                 (SELECT token FROM tombstones WHERE at_ms <= ?1 ORDER BY at_ms LIMIT ?2)",
+            before,
+        )?;
+        self.run(
+            "DELETE FROM marks WHERE mark <= ?1 AND (request_id, aggregate, context, tenant) IN
+                 (SELECT request_id, aggregate, context, tenant FROM marks WHERE mark <= ?1 ORDER BY mark LIMIT ?2)",
+            before,
+        )?;
+        Ok(())
+    }
+
+    fn has_any(&self, known: &Cell<Option<bool>>, sql: &str) -> rusqlite::Result<bool> {
+        match known.get() {
+            Some(known) => Ok(known),
+            None => self.statement(sql)?.query_row([], |row| row.get(0)).inspect(|&any| known.set(Some(any))),
+        }
+    }
+}
+
+fn request_params<'r>(stream: &'r StreamId, request: &'r RequestId) -> [&'r str; 4] {
+    [request.as_str(), &stream.aggregate.name, &stream.aggregate.context, &stream.tenant]
 }
 
 /// A position or version as SQLite's integer. None is ever so large that it does not fit.

@@ -132,7 +132,7 @@ fn a_file_that_another_process_writes_to_is_opened_and_read() {
     assert_eq!(wait(store.check(Check { stream: brand("a"), request: None })).unwrap().version, 1);
     assert_eq!(wait(store.commits(0, 10)).unwrap().len(), 1);
     assert_eq!(wait(store.held_by(brand("a"))).unwrap(), [name("x")]);
-    assert!(wait(store.reservation(name("x"))).unwrap().is_some());
+    assert!(wait(store.reservation(name("x"))).unwrap().record.is_some());
     wait(store.drain()).unwrap();
     wait(store.close()).unwrap();
     drop(other);
@@ -176,7 +176,8 @@ fn nothing_is_reported_committed_in_a_file_that_is_not_there() {
         is_misplaced(&wait(store.append(append("a", 1, 2, &[]))).unwrap_err(), false);
         is_misplaced(&wait(store.append(append("a", 2, 3, &[]))).unwrap_err(), true);
         is_misplaced(&wait(store.reserve(reserve("a", 3, &["x"]))).unwrap_err(), true);
-        let settle = || Settle { stream: brand("a"), version: 2, token: token(2), keys: vec![] };
+        let settle =
+            || Settle { stream: brand("a"), version: 2, request: request(1).id, token: token(2), keys: vec![] };
         is_misplaced(&wait(store.settle(settle())).unwrap_err(), true);
         // Another file of that name is not ours either.
         fs::write(scratch.path(gone), "").unwrap();

@@ -16,7 +16,7 @@ fn limits_of_one_are_slow_and_nothing_else() {
         drop(store.give_up(give_up("a", number.into(), &["y"])));
         wait(store.drain()).unwrap();
         written(wait(store.append(append("a", number, number.into(), &[("x", KeyUse::Take)]))).unwrap());
-        assert_eq!(wait(store.reservation(name("y"))).unwrap(), None);
+        assert_eq!(wait(store.reservation(name("y"))).unwrap().record, None);
     }
     wait(store.close()).unwrap();
 }
@@ -34,7 +34,7 @@ fn a_clock_that_jumps_back_stops_no_sweep() {
     wait(store.give_up(give_up("nobody", 9, &[]))).unwrap();
     // Sweeping comes after the answer, and before the next group.
     wait(store.give_up(give_up("nobody", 9, &[]))).unwrap();
-    assert_eq!(wait(store.reservation(name("x"))).unwrap(), None);
+    assert_eq!(wait(store.reservation(name("x"))).unwrap().record, None);
 }
 
 /// R17, R8: the largest decision there may be, lost at its last key: nothing of it stays, and no position is used up.
@@ -53,7 +53,7 @@ fn ten_thousand_keys_are_all_taken_or_none() {
     written(wait(store.append(append("b", 0, 2, &[(last, KeyUse::Take)]))).unwrap());
     assert!(matches!(refused(wait(store.append(append("a", 0, 1, &take))).unwrap()), Refusal::KeyLost));
     assert_eq!(wait(store.held_by(brand("a"))).unwrap(), []);
-    assert_eq!(wait(store.reservation(name(keys[0]))).unwrap(), None, "its leases are given up");
+    assert_eq!(wait(store.reservation(name(keys[0]))).unwrap().record, None, "its leases are given up");
     written(wait(store.append(append("b", 1, 3, &[(last, KeyUse::Release)]))).unwrap());
     assert_eq!(written(wait(store.append(append("a", 0, 4, &take))).unwrap()).position, 3);
     assert_eq!(wait(store.held_by(brand("a"))).unwrap().len(), keys.len());
@@ -90,7 +90,8 @@ fn numbers_at_their_ends_are_no_trouble() {
         let load = Load { stream: brand("a"), after_version: version, snapshot_of: Some(u32::MAX) };
         assert!(wait(store.load(load)).unwrap().commits.is_empty());
         assert!(matches!(refused(wait(store.append(append("a", version, 9, &[]))).unwrap()), Refusal::Conflict));
-        let settle = Settle { stream: brand("a"), version, token: token(version.into()), keys: vec![] };
+        let settle =
+            Settle { stream: brand("a"), version, request: request(1).id, token: token(version.into()), keys: vec![] };
         assert!(matches!(wait(store.settle(settle)).unwrap(), Settled::NotWritten));
     }
     let mut ever = reserve("a", 5, &["x"]);

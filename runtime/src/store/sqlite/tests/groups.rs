@@ -43,7 +43,7 @@ impl Bench {
 
     fn settle(&mut self, number: u128, id: &str, keys: &[&str]) -> Settled {
         let keys = keys.iter().map(|text| name(text)).collect();
-        let settle = Settle { stream: brand(id), version: 1, token: token(number), keys };
+        let settle = Settle { stream: brand(id), version: 1, request: request(1).id, token: token(number), keys };
         let (answer, reply) = Answer::pair();
         self.writer.run_group(&mut vec![Job::Settle(settle, answer)], Durability::Full);
         wait(reply).unwrap()
@@ -112,7 +112,7 @@ fn a_commit_that_failed_is_unknown_and_can_be_settled() {
     bench.sql("DROP TRIGGER broken");
     assert!(matches!(bench.settle(1, "a", &["x"]), Settled::NotWritten));
     let late = bench.appends(vec![append("a", 0, 1, &[("x", KeyUse::Take)])]).remove(0);
-    assert!(matches!(refused(late.unwrap()), Refusal::Fenced));
+    assert!(matches!(refused(late.unwrap()), Refusal::Fenced { mark: 0 }));
     assert!(written(bench.appends(vec![append("a", 0, 3, &[])]).remove(0).unwrap()).position > 0);
     assert!(matches!(bench.settle(3, "a", &[]), Settled::Written(_)));
     assert!(matches!(bench.settle(4, "a", &[]), Settled::NotWritten), "another attempt's commit is not this one's");
@@ -125,7 +125,8 @@ fn a_commit_whose_token_can_not_be_read_is_not_settled() {
     written(bench.appends(vec![append("a", 0, 1, &[("x", KeyUse::Take)])]).remove(0).unwrap());
     bench.sql("UPDATE commits SET token = 'no uuid'");
     let (answer, reply) = Answer::pair();
-    let settle = Settle { stream: brand("a"), version: 1, token: token(1), keys: vec![name("x")] };
+    let settle =
+        Settle { stream: brand("a"), version: 1, request: request(1).id, token: token(1), keys: vec![name("x")] };
     bench.writer.run_group(&mut vec![Job::Settle(settle, answer)], Durability::Full);
     assert_eq!(wait(reply).unwrap_err().kind(), StoreErrorKind::Corrupt);
 }
@@ -255,6 +256,6 @@ fn a_full_queue_refuses_work_and_takes_give_ups() {
         assert_eq!((error.kind(), error.surely_not_done()), (StoreErrorKind::Overloaded, true));
     }
     wait(store.give_up(give_up("a", 1, &["x"]))).unwrap();
-    let settle = Settle { stream: brand("a"), version: 1, token: token(1), keys: vec![] };
+    let settle = Settle { stream: brand("a"), version: 1, request: request(1).id, token: token(1), keys: vec![] };
     assert!(matches!(wait(store.settle(settle)).unwrap(), Settled::NotWritten));
 }

@@ -43,8 +43,8 @@ fn the_fast_paths_agree_with_the_state_machine() {
         for key in keys {
             // One that has expired may be swept, or not yet.
             let live = |record: Option<Record>| record.filter(|record| record.is_live(clock.now()));
-            let record = live(wait(sqlite.reservation(name(key))).unwrap());
-            assert_eq!(record, live(wait(memory.reservation(name(key))).unwrap()), "step {number}");
+            let record = live(wait(sqlite.reservation(name(key))).unwrap().record);
+            assert_eq!(record, live(wait(memory.reservation(name(key))).unwrap().record), "step {number}");
         }
     }
     assert!(versions.iter().all(|version| *version > 100), "{versions:?}");
@@ -75,7 +75,7 @@ fn another_epoch_or_an_unknown_namespace_is_refused() {
         let error = wait(store.reserve(refused)).unwrap_err();
         assert_eq!((error.kind(), error.surely_not_done()), (StoreErrorKind::NamespaceChanged, true));
     }
-    assert_eq!(wait(store.reservation(name("x"))).unwrap(), None, "all or none");
+    assert_eq!(wait(store.reservation(name("x"))).unwrap().record, None, "all or none");
 
     wait(store.reserve(reserve("a", 2, &["x"]))).unwrap();
     let mut append = append("a", 0, 2, &[("x", KeyUse::Take)]);
@@ -83,7 +83,7 @@ fn another_epoch_or_an_unknown_namespace_is_refused() {
     let error = wait(store.append(append)).unwrap_err();
     assert_eq!((error.kind(), error.surely_not_done()), (StoreErrorKind::NamespaceChanged, true));
     assert!(error.to_string().contains("names"), "{error}");
-    assert_eq!(wait(store.reservation(name("x"))).unwrap(), None, "its leases are given up");
+    assert_eq!(wait(store.reservation(name("x"))).unwrap().record, None, "its leases are given up");
     assert_eq!(wait(store.commits(0, 10)).unwrap().len(), 0);
 }
 
@@ -125,7 +125,7 @@ fn a_rekey_moves_keys_by_commits() {
     assert_eq!(moved, 3);
     assert_eq!(wait(store.held_by(brand("a"))).unwrap(), [name("ana"), name("bo"), name("c")]);
     assert_eq!(wait(store.held_by(brand("b"))).unwrap(), [name("d")]);
-    assert_eq!(wait(store.reservation(name("Pending"))).unwrap(), None);
+    assert_eq!(wait(store.reservation(name("Pending"))).unwrap().record, None);
 
     let load = Load { stream: brand("a"), after_version: 0, snapshot_of: Some(1) };
     let loaded = wait(store.load(load)).unwrap();
@@ -133,7 +133,7 @@ fn a_rekey_moves_keys_by_commits() {
     let [commit] = loaded.commits.as_slice() else { panic!("one commit after it") };
     assert_eq!((commit.kind, commit.version, commit.events.len()), (CommitKind::Rekey, 2, 0));
     assert_eq!(commit.request.id.as_str(), commit.token.to_string());
-    let record = wait(store.reservation(name("ana"))).unwrap().unwrap();
+    let record = wait(store.reservation(name("ana"))).unwrap().record.unwrap();
     assert_eq!(record.state, RecordState::Confirmed(commit.position));
     assert_eq!(wait(store.commits(0, 10)).unwrap().len(), 3, "no commit for a holder whose keys stay");
 
@@ -244,13 +244,16 @@ fn the_sweep_takes_what_has_expired_and_nothing_else() {
     assert_eq!(wait(store.sweep()).unwrap(), 0);
     clock.forward(1);
     assert_eq!(wait(store.sweep()).unwrap(), 1);
-    assert_eq!(wait(store.reservation(name("x"))).unwrap(), None);
-    assert!(matches!(wait(store.reservation(name("y"))).unwrap(), Some(Record { state: RecordState::Pending(_), .. })));
+    assert_eq!(wait(store.reservation(name("x"))).unwrap().record, None);
+    assert!(matches!(
+        wait(store.reservation(name("y"))).unwrap().record,
+        Some(Record { state: RecordState::Pending(_), .. })
+    ));
 
     // The writer does it by itself when it has something to do a minute later.
     clock.forward(PENDING_MS + 60_000);
     wait(store.give_up(give_up("nobody", 9, &[]))).unwrap();
     wait(store.drain()).unwrap();
-    assert_eq!(wait(store.reservation(name("y"))).unwrap(), None);
-    assert!(wait(store.reservation(name("held"))).unwrap().is_some());
+    assert_eq!(wait(store.reservation(name("y"))).unwrap().record, None);
+    assert!(wait(store.reservation(name("held"))).unwrap().record.is_some());
 }

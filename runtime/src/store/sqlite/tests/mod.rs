@@ -5,6 +5,7 @@ mod beneath;
 mod edges;
 mod groups;
 mod keys;
+mod late;
 mod opening;
 mod plans;
 mod racing;
@@ -140,6 +141,13 @@ fn give_up(holder: &str, number: u128, keys: &[&str]) -> GiveUp {
     GiveUp { holder: brand(holder), token: token(number), keys: keys.iter().map(|text| name(text)).collect() }
 }
 
+fn request(number: u128) -> RequestKey {
+    RequestKey {
+        id: RequestId::from_stored(Text::from(format!("request-{number}"))),
+        fingerprint: Fingerprint([number.to_le_bytes()[0]; 32]),
+    }
+}
+
 fn append(id: &str, expected_version: u64, number: u128, keys: &[(&str, KeyUse)]) -> Append {
     let claim = |&(text, key_use): &(&str, KeyUse)| KeyClaim { key: name(text), epoch: 1, key_use };
     let data = serde_json::value::to_raw_value(&number.to_string()).unwrap();
@@ -148,11 +156,9 @@ fn append(id: &str, expected_version: u64, number: u128, keys: &[(&str, KeyUse)]
         expected_version,
         kind: CommitKind::Command,
         command: Text::from_static("Change"),
-        request: RequestKey {
-            id: RequestId::from_stored(Text::from(format!("request-{number}"))),
-            fingerprint: Fingerprint([number.to_le_bytes()[0]; 32]),
-        },
+        request: request(number),
         token: token(number),
+        mark: 0,
         events: vec![EncodedEvent { name: Text::from_static("Changed"), version: 1, data }],
         keys: keys.iter().map(claim).collect(),
         metadata: None,

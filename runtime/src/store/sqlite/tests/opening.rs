@@ -3,8 +3,10 @@
 use super::*;
 use crate::store::sqlite::connection::{open_writer, patiently_for, prepare_writer, site};
 use crate::store::sqlite::errors::{Site, Trouble};
+use crate::store::sqlite::log;
 use crate::store::sqlite::schema::{self, STEPS, Step};
-use crate::store::{Load, StoreError, StoreErrorKind};
+use crate::store::sqlite::work::Work;
+use crate::store::{Check, Load, StoreError, StoreErrorKind};
 use rusqlite::{Connection, OpenFlags, ffi};
 
 #[track_caller]
@@ -78,13 +80,13 @@ fn newer(version: i64, lowest_reader: i64) -> Vec<Step> {
 #[test]
 fn a_newer_schema_is_used_and_a_too_new_one_refused() {
     let clock = Arc::default();
-    for (lowest_reader, is_usable) in [(1, true), (2, false)] {
+    for (lowest_reader, is_usable) in [(1, true), (2, true), (3, false)] {
         let scratch = Scratch::new();
         wait(open(&scratch.file(), &clock).close()).unwrap();
         let connection = Connection::open(scratch.file()).unwrap();
         let site = Site::new(scratch.file());
         for _ in 0..2 {
-            schema::migrate(&connection, &site, &newer(2, lowest_reader), Timestamp::from_millis(0)).unwrap();
+            schema::migrate(&connection, &site, &newer(3, lowest_reader), Timestamp::from_millis(0)).unwrap();
         }
         drop(connection);
         if is_usable {
@@ -94,6 +96,35 @@ fn a_newer_schema_is_used_and_a_too_new_one_refused() {
             refuses(&scratch.file(), StoreErrorKind::Incompatible, "Deploy the newer release");
         }
     }
+}
+
+/// S5, R9: a file of before marks is brought up to date, tombstones and all, and stays one that the older release can use.
+#[test]
+fn a_file_of_version_1_is_migrated_and_keeps_what_was_settled() {
+    let (scratch, clock) = (Scratch::new(), Arc::default());
+    let connection = Connection::open(scratch.file()).unwrap();
+    let (site, now) = (Site::new(scratch.file()), Timestamp::from_millis(0));
+    schema::migrate(&connection, &site, &STEPS[..1], now).unwrap();
+    let work = Work::new(&connection, now);
+    assert!(log::insert(&work, &append("a", 0, 1, &[]), 1).unwrap());
+    work.fence(token(2)).unwrap();
+    let schema_of = |connection: &Connection| {
+        let sql = "SELECT version, lowest_reader FROM freehold_schema";
+        connection.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).unwrap()
+    };
+    assert_eq!(schema_of(&connection), (1, 1));
+    drop(connection);
+
+    let store = open(&scratch.file(), &clock);
+    assert!(matches!(refused(wait(store.append(append("a", 1, 2, &[]))).unwrap()), Refusal::Fenced { mark: 0 }));
+    let checked = wait(store.check(Check { stream: brand("a"), request: Some(request(3).id) })).unwrap();
+    assert_eq!(checked.version, 1);
+    let late = refused(wait(store.append(append("a", 1, 3, &[]))).unwrap());
+    assert!(matches!(late, Refusal::Fenced { mark } if mark == checked.mark && mark > 0), "{late:?}");
+    written(wait(store.append(append("a", 1, 4, &[("x", KeyUse::Take)]))).unwrap());
+    wait(store.close()).unwrap();
+    assert_eq!(schema_of(&Connection::open(scratch.file()).unwrap()), (2, 1));
+    assert_eq!(wait(open(&scratch.file(), &clock).commits(0, 10)).unwrap().len(), 2);
 }
 
 #[test]

@@ -1,0 +1,109 @@
+-- Settling what is unknown, and looking after a decision without append: durable writes under the request's own lock.
+
+-- Finds the commit of an append whose outcome is unknown, or makes sure that it never lands and gives its leases up. The
+-- append takes the same lock: it is over before this looks, or it finds the tombstone.
+create function settle_1(
+    p_lock bigint, p_context text, p_aggregate text, p_tenant text, p_id text, p_version bigint, p_token uuid,
+    k_key text[], k_namespace text[], k_scope text[], k_context text[],
+    k_aggregate text[], k_tenant text[], k_id text[], k_token uuid[],
+    out written bigint, out at_ms bigint)
+language plpgsql
+    set search_path from current
+as $$
+begin
+    perform begin_durable_1();
+    perform pg_advisory_xact_lock(p_lock # 'commits'::regclass::oid::bigint);
+    select c.position, c.at_ms into settle_1.written, settle_1.at_ms from commits c
+     where c.id = p_id and c.aggregate = p_aggregate and c.context = p_context and c.tenant = p_tenant
+       and c.version = p_version and c.token = p_token;
+    if found then
+        return;
+    end if;
+    insert into tombstones (token, at_ms) values (p_token, now_ms()) on conflict do nothing;
+    if cardinality(k_key) > 0 then
+        perform give_up_keys_1(k_key, k_namespace, k_scope, k_context, k_aggregate, k_tenant, k_id, k_token);
+    end if;
+end $$;
+
+-- The version of a stream, and the position of the first commit under a request id; a mark under the id when there is
+-- none, unless p_request is null.
+create function check_1(
+    p_lock bigint, p_context text, p_aggregate text, p_tenant text, p_id text, p_request text,
+    out version bigint, out first bigint, out mark bigint)
+language plpgsql
+    set search_path from current
+as $$
+begin
+    if p_request is not null then
+        first := (select c.position from commits c where c.request_id = p_request and c.aggregate = p_aggregate
+                     and c.context = p_context and c.tenant = p_tenant);
+        if first is null then
+            perform begin_durable_1();
+            perform pg_advisory_xact_lock(p_lock # 'commits'::regclass::oid::bigint);
+            first := (select c.position from commits c where c.request_id = p_request and c.aggregate = p_aggregate
+                         and c.context = p_context and c.tenant = p_tenant);
+        end if;
+        if first is null then
+            insert into marks as m (request_id, aggregate, context, tenant, mark)
+            values (p_request, p_aggregate, p_context, p_tenant, greatest(now_ms(), 1))
+                on conflict on constraint marks_pkey do update set mark = greatest(excluded.mark, m.mark + 1)
+            returning m.mark into check_1.mark;
+        end if;
+    end if;
+    version := (select c.version from commits c where c.id = p_id and c.aggregate = p_aggregate and c.context = p_context
+                   and c.tenant = p_tenant order by c.version desc limit 1);
+end $$;
+
+-- Records namespaces, or says how they are recorded: all that are new, or, when one differs, none of them.
+create function register_1(
+    n_lock bigint[], n_context text[], n_name text[], n_tenancy text[], n_normalizer text[],
+    out tenancy text[], out normalizer text[], out epoch bigint[])
+language plpgsql
+    set search_path from current
+as $$
+declare
+    known int;
+    same int;
+begin
+    for attempt in 1 .. 2 loop
+        select array_agg(s.tenancy order by n.place), array_agg(s.normalizer order by n.place),
+               array_agg(s.epoch order by n.place), count(s.epoch),
+               count(*) filter (where (s.tenancy, s.normalizer) = (n.tenancy, n.normalizer))
+          into tenancy, normalizer, epoch, known, same
+          from unnest(n_context, n_name, n_tenancy, n_normalizer) with ordinality n(context, name, tenancy, normalizer, place)
+          left join namespaces s on s.name = n.name and s.context = n.context;
+        if same < known or known = cardinality(n_name) then
+            return;
+        end if;
+        if attempt = 1 then
+            -- Nobody else records or rekeys one of them until the end, and a new statement sees who did.
+            perform begin_durable_1();
+            perform pg_advisory_xact_lock(l.lock # 'namespaces'::regclass::oid::bigint) from unnest(n_lock) l(lock);
+        end if;
+    end loop;
+    insert into namespaces (context, name, tenancy, normalizer, epoch)
+    select n.context, n.name, n.tenancy, n.normalizer, 1
+      from unnest(n_context, n_name, n_tenancy, n_normalizer) n(context, name, tenancy, normalizer)
+        on conflict do nothing;
+    select array_agg(s.tenancy order by n.place), array_agg(s.normalizer order by n.place), array_agg(s.epoch order by n.place)
+      into tenancy, normalizer, epoch
+      from unnest(n_context, n_name) with ordinality n(context, name, place)
+      join namespaces s on s.name = n.name and s.context = n.context;
+end $$;
+
+-- How far the log can be read: no commit at or before `drawn` is still under way once every transaction before `xmax`
+-- is over, which `settled` says of now. The position is read first, and each statement has a snapshot of its own.
+create function horizon_1(out drawn bigint, out xmax text, out settled boolean) language plpgsql
+    set search_path from current
+as $$
+begin
+    select case when s.is_called then s.last_value else 0 end into horizon_1.drawn from commits_position s;
+    select pg_snapshot_xmax(pg_current_snapshot())::text into horizon_1.xmax;
+    settled := is_over_1(horizon_1.xmax);
+end $$;
+
+-- Whether every transaction before `xmax` is over.
+create function is_over_1(xmax text) returns boolean language sql volatile
+as $$
+    select pg_snapshot_xmin(pg_current_snapshot()) >= xmax::xid8
+$$;
