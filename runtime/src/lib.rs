@@ -14,6 +14,8 @@ mod engine;
 mod error;
 mod event;
 mod ids;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 pub mod limits;
 pub mod observe;
 mod outcome;

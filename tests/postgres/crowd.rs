@@ -24,7 +24,7 @@ pub(crate) const SECRET: &str = "secret-name";
 const UNFIT: [&str; 12] = [
     SECRET,
     "freehold@",
-    "select ",
+    "select * from",
     "append_1",
     "reserve_1",
     "_pkey",
@@ -84,9 +84,14 @@ pub(crate) struct Crowd {
 
 impl Crowd {
     pub(crate) fn start(domain: &Domain) -> Self {
+        Self::start_as(domain, "c")
+    }
+
+    /// One that names its aggregates and requests otherwise than another on the same store.
+    pub(crate) fn start_as(domain: &Domain, name: &'static str) -> Self {
         let (sender, heard) = mpsc::unbounded_channel();
         let is_over = Arc::new(AtomicBool::new(false));
-        let worker = |number| Worker { domain: domain.clone(), number, requests: 0, sender: sender.clone() };
+        let worker = |number| Worker { domain: domain.clone(), name, number, requests: 0, sender: sender.clone() };
         let workers = (0..WORKERS).map(|number| worker(number).work(Arc::clone(&is_over))).collect();
         Self { workers, is_over, heard, told: Vec::new() }
     }
@@ -150,6 +155,7 @@ impl Crowd {
 
 struct Worker {
     domain: Domain,
+    name: &'static str,
     number: usize,
     requests: usize,
     sender: mpsc::UnboundedSender<Heard>,
@@ -158,7 +164,7 @@ struct Worker {
 impl Worker {
     async fn work(mut self, is_over: Arc<AtomicBool>) {
         while !is_over.load(Ordering::Relaxed) {
-            let id = scripted(&format!("a-{}-{}", self.number, self.requests));
+            let id = scripted(&format!("{}-{}-{}", self.name, self.number, self.requests));
             let (first, second) = (any_name(), any_name());
             if !self.insist(&id, || Create(Script::take(&first))).await {
                 continue;
@@ -175,7 +181,7 @@ impl Worker {
         Scripted: Decide<C>,
     {
         self.requests += 1;
-        let request = format!("r-{}-{}", self.number, self.requests);
+        let request = format!("{}-r-{}-{}", self.name, self.number, self.requests);
         loop {
             let told = match self.domain.send(id, command()).request_id(&*request).await {
                 Ok(Outcome::Committed(done)) => {

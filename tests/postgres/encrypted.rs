@@ -21,7 +21,8 @@ fn make_certificates(folder: &Path, name: &str) {
     openssl(folder, &format!("req -x509 {key} -keyout {name}.key -out {name}.pem -days 2 -subj /CN={name}"));
     openssl(folder, &format!("req {key} -keyout {name}-server.key -out {name}-server.csr -subj /CN=localhost"));
     fs::write(folder.join("names"), "subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\n").expect("written");
-    let signed = format!("-CA {name}.pem -CAkey {name}.key -CAcreateserial -out {name}-server.crt -days 2 -extfile names");
+    let signed =
+        format!("-CA {name}.pem -CAkey {name}.key -CAcreateserial -out {name}-server.crt -days 2 -extfile names");
     openssl(folder, &format!("x509 -req -in {name}-server.csr {signed}"));
 }
 
@@ -54,7 +55,8 @@ async fn the_servers_certificate_is_looked_at_as_sslmode_says() {
     let root = |name: &str| format!("sslrootcert={}", folder.path().join(format!("{name}.pem")).display());
     let options = PostgresStore::options();
     let works = async |url: &str, with: &str| assert_works(&options, &format!("{url}?{with}")).await;
-    let encrypted = format!("select bool_or(ssl) from pg_stat_ssl join pg_stat_activity using (pid) where datname = '{database}'");
+    let encrypted =
+        format!("select bool_or(ssl) from pg_stat_ssl join pg_stat_activity using (pid) where datname = '{database}'");
 
     // Without TLS.
     for mode in ["require".to_owned(), format!("verify-ca&{}", root("ours")), format!("verify-full&{}", root("ours"))] {

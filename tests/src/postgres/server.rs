@@ -170,6 +170,9 @@ impl Server {
     /// When it is not running.
     pub fn kill(&mut self) {
         let mut postmaster = self.postmaster.take().expect("it is running");
+        // One more that it starts meanwhile might wait for ever for a lock of the dead, and keep the next server out.
+        signal("STOP", &[postmaster.id()]);
+        self.wait("the server to stand still", || state(postmaster.id()).is_some_and(|(state, _)| state == 'T'));
         let mut processes = vec![postmaster.id()];
         processes.extend(children(postmaster.id()));
         signal("KILL", &processes);
@@ -297,11 +300,13 @@ fn signal(name: &str, processes: &[u32]) {
 fn children(parent: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").expect("this is Linux").flatten();
     let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    ids.filter(|id| parent_of(*id) == Some(parent)).collect()
+    ids.filter(|id| state(*id).is_some_and(|(_, by)| by == parent)).collect()
 }
 
-fn parent_of(process: u32) -> Option<u32> {
+/// The state of a process, as a letter, and its parent.
+fn state(process: u32) -> Option<(char, u32)> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // After the name, which may hold anything: the state, and then the parent.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    // They follow the name, which may hold anything.
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
 }

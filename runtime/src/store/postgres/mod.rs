@@ -31,6 +31,8 @@ mod schema;
 mod session;
 mod settling;
 mod statements;
+#[cfg(test)]
+mod tests;
 mod tls;
 mod values;
 mod workers;

@@ -85,7 +85,13 @@ impl Opening<'_> {
 
     async fn open(&self, connection: &Object) -> Result<(), Trouble> {
         let found = self.look(connection).await?;
-        let version = if found.schema == State::Freehold { self.recorded(connection).await? } else { None };
+        let version = match found.schema {
+            State::Freehold => {
+                let recorded = self.recorded(connection).await;
+                recorded.map_err(|trouble| self.missing_rights(&found, trouble))?
+            }
+            _ => None,
+        };
         if found.schema == State::Anothers {
             return Err(incompatible(format!(
                 "{}: the schema has tables of another program; give Freehold a schema of its own with `PostgresOptions::schema`",
@@ -130,6 +136,7 @@ impl Opening<'_> {
     async fn look(&self, connection: &Object) -> Result<Found, Trouble> {
         let sql = "select current_setting('server_version_num')::int as version, current_setting('server_version') as named,
                 current_setting('server_encoding') as encoding, current_user::text as user, pg_is_in_recovery() as is_standby,
+                current_setting('transaction_isolation') as isolation,
                 n.oid is not null as has_schema,
                 coalesce(bool_or(c.relname = 'freehold_schema'), false) as has_version,
                 coalesce(bool_or(c.relkind in ('r', 'p')), false) as has_tables
@@ -152,6 +159,15 @@ impl Opening<'_> {
                 "{}: the database's encoding is {encoding}, which can't store every text; create one with encoding UTF8",
                 self.site()
             )));
+        }
+        let isolation: &str = column(row, "isolation", &what)?;
+        if isolation != "read committed" {
+            let message = format!(
+                "{}: the isolation level is `{isolation}`, and the store needs `read committed`; set \
+                 default_transaction_isolation back for this user and database",
+                self.site()
+            );
+            return Err(Trouble::store(StoreErrorKind::Unusable, message));
         }
         let flag = |name| column::<bool>(row, name, &what);
         Ok(Found {

@@ -97,6 +97,9 @@ create function horizon_1(out drawn bigint, out xmax text, out settled boolean) 
     set search_path from current
 as $$
 begin
+    if current_setting('transaction_isolation') <> 'read committed' then
+        raise exception using errcode = 'FH002', message = 'the isolation level is not read committed';
+    end if;
     select case when s.is_called then s.last_value else 0 end into horizon_1.drawn from commits_position s;
     select pg_snapshot_xmax(pg_current_snapshot())::text into horizon_1.xmax;
     settled := is_over_1(horizon_1.xmax);
