@@ -32,6 +32,12 @@ fn the_sqlite_store_agrees_with_the_model() {
     agrees(freehold_tests::sqlite, 0..400, 1);
 }
 
+#[test]
+#[ignore = "needs PostgreSQL: tests/run starts one"]
+fn the_postgres_store_agrees_with_the_model() {
+    agrees(freehold_tests::postgres, 0..500, 2);
+}
+
 /// Lets others go on before it makes a call, as a store with a queue does: the calls in flight take effect in any order.
 #[derive(Debug)]
 struct Dawdling(Arc<dyn Store>);

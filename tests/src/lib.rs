@@ -51,13 +51,22 @@ pub async fn sqlite_at(file: &Path, clock: &ManualClock) -> SqliteStore {
     opened.expect("the file opens")
 }
 
-/// A PostgreSQL store in a schema of its own, with a clock of its own. Reopening opens the same schema once more.
+/// A PostgreSQL store on the server that the cheap tests share.
 ///
 /// # Panics
 ///
 /// When there is no server, or it can't be opened.
 pub async fn postgres() -> Subject {
-    let schema = Arc::new(Schema::shared());
+    postgres_in(Schema::shared()).await
+}
+
+/// A PostgreSQL store in a schema of its own, with a clock of its own. Reopening opens the same schema once more.
+///
+/// # Panics
+///
+/// When it can't be opened.
+pub async fn postgres_in(schema: Schema) -> Subject {
+    let schema = Arc::new(schema);
     let store = postgres_at(&schema).await;
     let sql = schema.sql();
     // The store reads its present in one function, so that a test can be that present (R7).

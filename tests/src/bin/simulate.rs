@@ -3,6 +3,7 @@
 
 use freehold::{Clock, SystemClock, Timestamp};
 use freehold_testkit::sim::{Disagreement, run_seeds};
+use freehold_tests::postgres::Schema;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::available_parallelism;
@@ -68,7 +69,9 @@ fn simulate(arguments: &Arguments) -> Result<Result<u64, Box<Disagreement>>, Str
     match arguments.store.as_str() {
         "memory" => Ok(run_seeds(async || freehold_tests::memory(), seeds, threads, goes_on)),
         "sqlite" => Ok(run_seeds(freehold_tests::sqlite, seeds, threads, goes_on)),
-        url if url.starts_with("postgres://") => Err("--store: PostgreSQL is not among the stores yet".to_owned()),
+        url if url.starts_with("postgres://") => {
+            Ok(run_seeds(async || freehold_tests::postgres_in(Schema::new(url)).await, seeds, threads, goes_on))
+        }
         other => Err(format!("--store: {other:?} is no store")),
     }
 }
