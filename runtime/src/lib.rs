@@ -13,9 +13,9 @@ mod domain;
 mod engine;
 mod error;
 mod event;
-mod ids;
 #[cfg(any(doc, doctest))]
 pub mod guide;
+mod ids;
 pub mod limits;
 pub mod observe;
 mod outcome;

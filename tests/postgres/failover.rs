@@ -3,12 +3,12 @@
 
 use crate::crowd::{Crowd, assert_fit, domain, happen};
 use freehold::store::CommitRecord;
-use freehold::{PostgresStore, Store};
+use freehold::{Error, PostgresStore, Store};
 use freehold_testkit::conformance::commands::scripted;
 use freehold_testkit::script::{Change, Create};
 use freehold_tests::audit::audit;
-use freehold_tests::postgres::{Server, Sql};
-use std::sync::Arc;
+use freehold_tests::postgres::{Server, Sql, Stop};
+use std::time::Duration;
 
 /// Both hosts, of which the one that takes writes is meant.
 fn url(primary: &Server, standby: &Server) -> String {
@@ -61,6 +61,35 @@ async fn the_standby_takes_over_and_nothing_that_was_told_is_lost() {
     domain.close().await.expect("closed");
 }
 
+/// S4, R9: the standby is gone, so no commit is reported; it is not known, until the standby is back and has it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL: tests/run installs it"]
+async fn what_the_standby_does_not_have_is_not_told() {
+    let primary = Server::start();
+    let mut standby = primary.standby();
+    let options = PostgresStore::options().call_timeout(Duration::from_secs(1));
+    let (domain, _) = domain(&options, &primary.url("postgres")).await;
+    let id = scripted("a");
+    domain.send(&id, Create(happen("created"))).await.expect("created");
+    standby.stop(Stop::Fast);
+    let change = async || domain.send(&id, Change(happen("changed"))).request_id("r").await;
+    for _ in 0..2 {
+        let error = change().await.expect_err("no standby has it");
+        assert_fit(&error);
+        assert!(matches!(error, Error::OutcomeUnknown { .. }), "{error:?}");
+    }
+    standby.start_again();
+    let changed = loop {
+        match change().await {
+            Err(error) => assert_fit(&error),
+            Ok(changed) => break changed,
+        }
+    };
+    assert_eq!(changed.version(), 2);
+    assert_eq!(Sql::connect(&primary.url("postgres")).value("select count(*) from freehold.commits"), "2");
+    domain.close().await.expect("closed");
+}
+
 /// S6, S5: a standby that refuses writes can be read; commands get an error that says what it is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs PostgreSQL: tests/run installs it"]
@@ -87,8 +116,9 @@ async fn a_standby_can_be_read_and_refuses_commands() {
         assert_fit(&error);
         assert!(error.to_string().contains("standby") && error.surely_not_written(), "{error}");
     }
-    let store: Arc<dyn Store> = Arc::new(store);
-    assert_eq!(store.commits(0, 10).await.expect("the log is read").len(), 1);
+    // Of what is under way on the primary it knows nothing, so it can't say how far the log goes.
+    let error = store.commits(0, 10).await.expect_err("the log is followed on the primary");
+    assert!(error.is_retryable() && error.to_string().contains("standby"), "{error:?}");
     // Promoted, it is used as it is.
     standby.promote();
     let sent = loop {
@@ -98,6 +128,7 @@ async fn a_standby_can_be_read_and_refuses_commands() {
         }
     };
     assert_eq!(sent.version(), 2);
+    assert_eq!(tail(&store, 0).await.len(), 2);
     reading.close().await.expect("closed");
     writing.close().await.expect("closed");
 }

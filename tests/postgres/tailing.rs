@@ -66,6 +66,9 @@ async fn a_reader_does_not_pass_an_append_that_is_under_way() {
         let slow = connect(&server);
         slow.run("begin");
         let drawn: u64 = slow.value(&append(&format!("slow-{end}"))).parse().expect("a position");
+        // Nothing has ended since it began, so that no snapshot has heard of it.
+        let settled = connect(&server).value("select until is not null from freehold.horizon_1()");
+        assert_eq!(settled, "f", "the log is not settled up to {drawn}");
         for number in 0..5 {
             change(&domain, &format!("fast-{number}")).await;
         }

@@ -153,7 +153,8 @@ impl Attempt {
         let noted = key.key.clone();
         match self.domain.reservation(namespace, key).await {
             Ok(reading) => {
-                let holds = reading.record.is_some_and(|record| record.is_confirmed() && record.holder == self.context.stream);
+                let holds =
+                    reading.record.is_some_and(|record| record.is_confirmed() && record.holder == self.context.stream);
                 self.note(namespace, noted, ScopeCallKind::Holds(holds));
                 Ok(holds)
             }

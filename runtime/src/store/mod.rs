@@ -15,8 +15,9 @@ pub mod sqlite;
 
 pub use record::{
     Append, AppendReply, Check, Checked, CommitKind, CommitRecord, DELETED, Fingerprint, GiveUp, KeyChange, KeyClaim,
-    KeyReading, Load, LoadedStream, NamespaceRecord, RESTORED, Refusal, Registered, Rekey, RekeyCollision, RekeyNamespace,
-    RekeyReply, RequestKey, Reserve, ReserveKey, ReserveReply, Settle, Settled, SnapshotRecord, Written,
+    KeyReading, Load, LoadedStream, NamespaceRecord, RESTORED, Refusal, Registered, Rekey, RekeyCollision,
+    RekeyNamespace, RekeyReply, RequestKey, Reserve, ReserveKey, ReserveReply, Settle, Settled, SnapshotRecord,
+    Written,
 };
 pub use reply::StoreReply;
 

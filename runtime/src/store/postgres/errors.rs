@@ -175,7 +175,7 @@ fn unreachable_server(error: &Error) -> (StoreErrorKind, String) {
         return (StoreErrorKind::Unusable, format!("no TLS connection ({words}); {help}"));
     }
     if words.contains("authentication") || words.contains("password missing") {
-        let help = "put user and password in the URL, or PGPASSWORD's value";
+        let help = "put user and password in the URL";
         return (StoreErrorKind::Unusable, format!("no connection ({words}); {help}"));
     }
     let help = "check host, port and that the server runs, and try again";
@@ -200,7 +200,8 @@ fn refused(error: &Error) -> (StoreErrorKind, String) {
         SqlState::INSUFFICIENT_PRIVILEGE => (
             Unusable,
             "this user lacks a right; `grant usage on schema .. to ..`, `grant select, insert, update, delete on all tables in \
-             schema .. to ..` and `grant usage, select on all sequences in schema .. to ..`; opening the store says which",
+             schema .. to ..`, `grant usage, select on all sequences in schema .. to ..` and `grant execute on all functions in \
+             schema .. to ..`; opening the store says which",
         ),
         SqlState::TOO_MANY_CONNECTIONS => {
             (Unavailable, "the server has no connection left; raise max_connections, use fewer, or try again later")

@@ -93,32 +93,37 @@ async fn page(core: &Core, after: u64, until: u64, limit: usize) -> Result<Vec<C
     rows.iter().map(|row| commit(row, stream(row)?)).collect()
 }
 
-/// A position up to which nothing is under way any more: the newest one that was drawn when this was asked.
+/// The newest commit before which none is under way any more, of those that there were when this was asked.
 async fn horizon(core: &Core) -> Result<u64, Trouble> {
     let what = || "the horizon of the log".to_owned();
     let statements = &core.sessions.statements;
     let rows = core.sessions.readers.call(&statements.horizon, &[]).await?;
     let row = rows.first().ok_or_else(|| Trouble::Damaged { row: what(), column: "drawn" })?;
-    let position = number(row, "drawn", &what)?;
-    let xmax: &str = column(row, "xmax", &what)?;
-    let mut is_over: bool = column(row, "settled", &what)?;
+    let (drawn, xmax): (i64, &str) = (column(row, "drawn", &what)?, column(row, "xmax", &what)?);
+    let mut until: Option<i64> = column(row, "until", &what)?;
     let (asked_at, mut pause) = (Instant::now(), PAUSE_MIN);
-    while !is_over {
+    loop {
+        if let Some(until) = until {
+            return Ok(until.cast_unsigned());
+        }
         if asked_at.elapsed() > core.horizon_timeout {
-            let message = format!(
-                "{}: the log can't be read up to its end: a transaction that writes has been open on this server since before it \
-                 was asked for. Look in pg_stat_activity for the oldest xact_start with a backend_xid, end that transaction, and \
-                 try again",
-                core.site()
-            );
-            return Err(Trouble::store(StoreErrorKind::Unavailable, message));
+            return Err(never_over(core));
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(PAUSE_MAX);
-        let rows = core.sessions.readers.call(&statements.is_over, &[&xmax]).await?;
-        is_over = rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false));
+        let rows = core.sessions.readers.call(&statements.settled, &[&drawn, &xmax]).await?;
+        until = rows.first().map_or(Ok(None), |row| column(row, "until", &what))?;
     }
-    Ok(position)
+}
+
+fn never_over(core: &Core) -> Trouble {
+    let message = format!(
+        "{}: the log can't be read up to its end: a transaction that writes has been open on this server since before it \
+         was asked for. Look in pg_stat_activity for the oldest xact_start with a backend_xid, end that transaction, and \
+         try again",
+        core.site()
+    );
+    Trouble::store(StoreErrorKind::Unavailable, message)
 }
 
 /// Reads one key.

@@ -44,7 +44,11 @@ const RIGHTS: &str = "select t.name || ' (' || string_agg(lower(p.privilege), ',
      group by t.name
      union all
     select 'commits_position (usage)' where not has_sequence_privilege(format('%I.commits_position', $1), 'USAGE')
-        or not has_sequence_privilege(format('%I.commits_position', $1), 'SELECT')";
+        or not has_sequence_privilege(format('%I.commits_position', $1), 'SELECT')
+     union all
+    select 'functions (execute)'
+     where exists (select from pg_proc f join pg_namespace n on n.oid = f.pronamespace
+                    where n.nspname = $1 and not has_function_privilege(f.oid, 'EXECUTE'))";
 
 /// A schema on a server, as it is opened.
 pub(super) struct Opening<'o> {
@@ -113,7 +117,7 @@ impl Opening<'_> {
                 return Err(Trouble::store(StoreErrorKind::Unavailable, message));
             }
             let migrated = self.migrate(connection, &found).await;
-            migrated.map_err(|trouble| self.missing_rights(&found, trouble))?;
+            migrated.map_err(|trouble| self.may_not_migrate(&found, trouble))?;
         }
         self.check_rights(connection, &found).await
     }
@@ -247,13 +251,22 @@ impl Opening<'_> {
 
     /// Says what to grant, when that is the trouble.
     fn missing_rights(&self, found: &Found, trouble: Trouble) -> Trouble {
-        let is_right =
-            matches!(&trouble, Trouble::Refused(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE));
-        if !is_right {
+        if is_of_rights(&trouble) { self.to_grant(found, "lacks rights") } else { trouble }
+    }
+
+    /// Says who can make the tables, or change them, when that is the trouble.
+    fn may_not_migrate(&self, found: &Found, trouble: Trouble) -> Trouble {
+        if !is_of_rights(&trouble) {
             return trouble;
         }
         if found.schema == State::Freehold {
-            return self.to_grant(found, "lacks rights");
+            let message = format!(
+                "{}: the tables are older than this release, and user {} may not change them; open the store once as \
+                 their owner",
+                self.site(),
+                quoted(&found.user)
+            );
+            return Trouble::store(StoreErrorKind::Unusable, message);
         }
         let (schema, user) = (quoted(self.schema), quoted(&found.user));
         let message = format!(
@@ -271,12 +284,17 @@ impl Opening<'_> {
     fn to_grant(&self, found: &Found, problem: &str) -> Trouble {
         let (schema, user) = (quoted(self.schema), quoted(&found.user));
         let message = format!(
-            "{}: user {user} {problem}; have the owner run `grant usage on schema {schema} to {user}; grant select, insert, update, \
-             delete on all tables in schema {schema} to {user}; grant usage, select on all sequences in schema {schema} to {user}`",
+            "{}: user {user} {problem}; have the owner run `grant usage on schema {schema} to {user}; grant select, insert, \
+             update, delete on all tables in schema {schema} to {user}; grant usage, select on all sequences in schema \
+             {schema} to {user}; grant execute on all functions in schema {schema} to {user}`",
             self.site()
         );
         Trouble::store(StoreErrorKind::Unusable, message)
     }
+}
+
+fn is_of_rights(trouble: &Trouble) -> bool {
+    matches!(trouble, Trouble::Refused(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE))
 }
 
 fn incompatible(message: String) -> Trouble {

@@ -34,7 +34,7 @@ pub(super) struct Statements {
     pub(super) load: Statement,
     pub(super) first: Statement,
     pub(super) horizon: Statement,
-    pub(super) is_over: Statement,
+    pub(super) settled: Statement,
     pub(super) commits: Statement,
     pub(super) reservation: Statement,
     pub(super) held_by: Statement,
@@ -88,7 +88,7 @@ impl Statements {
                 &[TEXT, TEXT, TEXT, TEXT],
             ),
             horizon: call(s, "horizon_1", &[]),
-            is_over: statement(format!("select {s}.is_over_1($1)"), &[TEXT]),
+            settled: statement(format!("select {s}.settled_1($1, $2) as until"), &[INT, TEXT]),
             commits: statement(
                 format!(
                     "select {COMMIT}, {STREAM} from {s}.commits c

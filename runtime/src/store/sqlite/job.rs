@@ -6,8 +6,8 @@ use super::work::Work;
 use super::{log, namespaces, rekey, reservations};
 use crate::ids::Token;
 use crate::store::{
-    Append, AppendReply, Check, Checked, GiveUp, NamespaceRecord, Registered, Rekey, RekeyReply, Reserve, ReserveReply, Settle,
-    Settled, SnapshotRecord, StoreError, StoreErrorKind, StoreReply,
+    Append, AppendReply, Check, Checked, GiveUp, NamespaceRecord, Registered, Rekey, RekeyReply, Reserve, ReserveReply,
+    Settle, Settled, SnapshotRecord, StoreError, StoreErrorKind, StoreReply,
 };
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -46,8 +46,9 @@ use self::errors::Site;
 use self::job::{Answer, Job};
 use self::reader::Read;
 use super::{
-    Append, AppendReply, Check, Checked, CommitRecord, GiveUp, KeyReading, Load, LoadedStream, NamespaceRecord, Registered, Rekey,
-    RekeyReply, Reserve, ReserveReply, Settle, Settled, SnapshotRecord, Store, StoreError, StoreErrorKind, StoreReply,
+    Append, AppendReply, Check, Checked, CommitRecord, GiveUp, KeyReading, Load, LoadedStream, NamespaceRecord,
+    Registered, Rekey, RekeyReply, Reserve, ReserveReply, Settle, Settled, SnapshotRecord, Store, StoreError,
+    StoreErrorKind, StoreReply,
 };
 use crate::ids::StreamId;
 use crate::reservation::KeyId;

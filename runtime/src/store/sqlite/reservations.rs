@@ -200,10 +200,7 @@ pub(super) fn put(work: &Work<'_>, key: &KeyId, record: &Record) -> Result<(), T
         RecordState::Confirmed(position) => (None, Some(integer(*position))),
     };
     let holder = &record.holder;
-    work.run(
-        PUT,
-        key_params!(key, holder, leases, record.expires_at().map(Timestamp::as_millis), position),
-    )?;
+    work.run(PUT, key_params!(key, holder, leases, record.expires_at().map(Timestamp::as_millis), position))?;
     Ok(())
 }
 

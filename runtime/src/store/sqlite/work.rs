@@ -32,7 +32,13 @@ struct NamespaceEpoch {
 
 impl<'c> Work<'c> {
     pub(super) fn new(connection: &'c Connection, now: Timestamp) -> Self {
-        Self { connection, now, epochs: RefCell::new(Vec::new()), has_tombstones: Cell::new(None), has_marks: Cell::new(None) }
+        Self {
+            connection,
+            now,
+            epochs: RefCell::new(Vec::new()),
+            has_tombstones: Cell::new(None),
+            has_marks: Cell::new(None),
+        }
     }
 
     pub(super) fn statement(&self, sql: &str) -> rusqlite::Result<CachedStatement<'c>> {
@@ -116,7 +122,8 @@ impl<'c> Work<'c> {
             return Ok(0);
         }
         let sql = "SELECT mark FROM marks WHERE request_id = ?1 AND aggregate = ?2 AND context = ?3 AND tenant = ?4";
-        let mark: Option<i64> = self.statement(sql)?.query_row(request_params(stream, request), |row| row.get(0)).optional()?;
+        let mark: Option<i64> =
+            self.statement(sql)?.query_row(request_params(stream, request), |row| row.get(0)).optional()?;
         Ok(mark.map_or(0, i64::cast_unsigned))
     }
 

@@ -91,22 +91,39 @@ begin
       join namespaces s on s.name = n.name and s.context = n.context;
 end $$;
 
--- How far the log can be read: no commit at or before `drawn` is still under way once every transaction before `xmax`
--- is over, which `settled` says of now. The position is read first, and each statement has a snapshot of its own.
-create function horizon_1(out drawn bigint, out xmax text, out settled boolean) language plpgsql
+-- How far the log can be read: nothing at or before `drawn` is under way any more once every transaction before `xmax` is
+-- over. The position is read first: who drew it, or one before, has had a transaction id since. `until` is null while
+-- they are not over, and otherwise as `settled_1` says.
+--
+-- The xmax of a snapshot is not the next id: it follows the newest transaction that has ended, and one after it may be
+-- under way. The next id to be given out is its age more. A standby knows neither who is under way nor what is drawn.
+create function horizon_1(out drawn bigint, out xmax text, out until bigint) language plpgsql
     set search_path from current
 as $$
+declare
+    ended xid8;
 begin
     if current_setting('transaction_isolation') <> 'read committed' then
         raise exception using errcode = 'FH002', message = 'the isolation level is not read committed';
     end if;
+    if pg_is_in_recovery() then
+        raise exception using errcode = 'read_only_sql_transaction', message = 'the log is followed on the primary';
+    end if;
     select case when s.is_called then s.last_value else 0 end into horizon_1.drawn from commits_position s;
-    select pg_snapshot_xmax(pg_current_snapshot())::text into horizon_1.xmax;
-    settled := is_over_1(horizon_1.xmax);
+    ended := pg_snapshot_xmax(pg_current_snapshot());
+    horizon_1.xmax := (ended::text::numeric + greatest(age(ended::xid), 0))::text;
+    until := settled_1(horizon_1.drawn, horizon_1.xmax);
 end $$;
 
--- Whether every transaction before `xmax` is over.
-create function is_over_1(xmax text) returns boolean language sql volatile
+-- The newest commit at or before `drawn`, or 0 for none, once every transaction before `xmax` is over; null while one is
+-- not. Not `drawn` itself: a crash may take back what was drawn and not committed, and what is drawn again may be under
+-- way. A commit that can be seen is on the disk, and so is all that was drawn before it.
+create function settled_1(drawn bigint, xmax text) returns bigint language plpgsql
+    set search_path from current
 as $$
-    select pg_snapshot_xmin(pg_current_snapshot()) >= xmax::xid8
-$$;
+begin
+    if pg_snapshot_xmin(pg_current_snapshot()) < xmax::xid8 then
+        return null;
+    end if;
+    return coalesce((select max(c.position) from commits c where c.position <= drawn), 0);
+end $$;
