@@ -146,7 +146,7 @@ pub enum Error {
         reason: String,
     },
     /// The deadline passed before the append was handed over (C5). Surely not written.
-    #[error("the deadline passed before {stream} had decided; nothing was written")]
+    #[error("the deadline passed before {stream} had decided; this send wrote nothing")]
     Timeout {
         /// The aggregate.
         stream: Box<StreamId>,
@@ -224,7 +224,11 @@ impl Error {
         }
     }
 
-    /// Whether it is certain that the command wrote nothing.
+    /// Whether it is certain that this send wrote nothing.
+    ///
+    /// It speaks of this send alone: when an earlier one of the same request ended in `OutcomeUnknown`, that one may still be
+    /// written. What its request came to is known once a send under its id ends in anything but an error of the store,
+    /// `Timeout` or `Overloaded` (C4).
     #[must_use]
     pub fn surely_not_written(&self) -> bool {
         match self {

@@ -14,6 +14,7 @@ use freehold::store::{
 use freehold::{Clock, Store, StoreError, StoreErrorKind, StoreReply, StreamId};
 use redb::{Database, Durability};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use tokio::sync::oneshot;
@@ -44,7 +45,12 @@ impl RedbStore {
         let database = Database::create(path).map_err(|error| not_done(&error.into()))?;
         let (queue, jobs) = mpsc::channel::<Job>();
         // One thread makes all calls, in the order in which they were handed over. It ends with the last handle.
-        std::thread::spawn(move || jobs.into_iter().for_each(|job| job(&database)));
+        std::thread::spawn(move || {
+            for job in jobs {
+                // A clock or a normaliser of the user's may panic: that call is undone, and the others go on.
+                let _panicked = catch_unwind(AssertUnwindSafe(|| job(&database)));
+            }
+        });
         Ok(Self { queue, clock })
     }
 

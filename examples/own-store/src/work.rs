@@ -13,7 +13,7 @@ use freehold::store::{
     Refusal, Registered, Rekey, RekeyNamespace, RekeyReply, RequestKey, Reserve, ReserveReply, Settle, Settled,
     SnapshotRecord, Written,
 };
-use freehold::{RequestId, StoreError, StreamId, Tenancy, Text, Timestamp, Token};
+use freehold::{RequestId, StoreError, StoreErrorKind, StreamId, Tenancy, Text, Timestamp, Token};
 use redb::{Key, ReadableTable, Table, TableDefinition, Value, WriteTransaction};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -55,6 +55,11 @@ fn of_request<'r>(stream: &'r StreamId, request: &'r RequestId) -> (&'r str, &'r
 
 fn of_key(key: &KeyId) -> (&str, &str, &str, &str) {
     (&key.key, &key.namespace, &key.scope, &key.context)
+}
+
+fn other_tenancy(name: &str) -> StoreError {
+    let message = format!("namespace {name:?} is recorded with another tenancy; a rekey changes the normaliser only");
+    StoreError::not_done(StoreErrorKind::Incompatible, message)
 }
 
 impl<'t> Work<'t> {
@@ -362,6 +367,7 @@ impl<'t> Work<'t> {
             let epoch = match self.recorded(context, name)? {
                 // Another process did it already.
                 Some((recorded, _)) if recorded == change.namespace => continue,
+                Some((recorded, _)) if recorded.tenancy != change.namespace.tenancy => return Err(other_tenancy(name)),
                 recorded => recorded.map_or(1, |(_, epoch)| epoch + 1),
             };
             let of_namespace = |key: &KeyId, _: &Record| key.context == *context && key.namespace == *name;

@@ -100,9 +100,13 @@ impl<'d> Reservations<'d> {
             let claim = KeyClaim { key: key.clone(), epoch, key_use: KeyUse::Release };
             let holder = record.holder;
             let checked = self.domain.store.check(Check { stream: holder.clone(), request: None }).await?;
-            let append = self.release_commit(&holder, checked.version, claim, by)?;
-            if self.write(append).await? {
-                return Ok(Some(holder));
+            // Held at that version: a release that frees nothing would tell a lie about who had the key (R20).
+            let again = self.domain.reservation(namespace, key.clone()).await?.record;
+            if again.is_some_and(|again| again.is_confirmed() && again.holder == holder) {
+                let append = self.release_commit(&holder, checked.version, claim, by)?;
+                if self.write(append).await? {
+                    return Ok(Some(holder));
+                }
             }
             if attempts == ATTEMPTS_DEFAULT {
                 return Err(Error::Conflict { stream: holder.into(), attempts, expected: None, actual: None });

@@ -94,7 +94,14 @@ async fn decide_until_done<A: Decide<C>, C: Command>(
                 }
                 is_stale = true;
             }
-            Step::Stale => return Err(request.conflict(attempt)),
+            // An earlier append of the request may be on its way yet, as with any other answer (C4).
+            Step::Stale => {
+                let answer = Err(request.conflict(attempt));
+                return match without_append(domain, request, None, answer, None).await? {
+                    Step::Done(outcome) => Ok(outcome),
+                    Step::Stale | Step::Pending(..) => Err(request.conflict(attempt)),
+                };
+            }
             Step::Pending(blocked, answer) => {
                 progress.set_provisional(answer);
                 if !retry.after_pending(domain, &blocked, &link).await {

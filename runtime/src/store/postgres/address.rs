@@ -2,9 +2,10 @@
 
 use super::errors::Trouble;
 use crate::store::{StoreError, StoreErrorKind};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
 /// How sure the client wants to be of the server, as libpq's `sslmode` says it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +32,7 @@ impl Address {
     ///
     /// `sslmode` and `sslrootcert` are taken out first: the driver knows neither `verify-ca` nor `verify-full`.
     pub(super) fn parse(text: &str) -> Result<Self, StoreError> {
-        let Taken { rest, mode, root } = take_tls_options(text);
+        let Taken { rest, mode, root } = take_tls_options(text).ok_or_else(|| wrong("it can't be read"))?;
         let mut config: Config = rest.parse().map_err(|_| wrong("it can't be read"))?;
         let (ssl, trust) = match (mode.as_deref(), &root) {
             (Some("disable"), _) => (SslMode::Disable, Trust::Anyone),
@@ -50,11 +51,72 @@ impl Address {
         if config.get_user().is_none() {
             return Err(wrong("it names no user"));
         }
+        // A reader on a standby would not see what was written on the primary.
+        let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
+        if hosts > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
         if config.get_application_name().is_none() {
             config.application_name("freehold");
         }
         let root_certificates = root.filter(|root| root != "system").map(PathBuf::from);
         Ok(Self { config, trust, root_certificates })
+    }
+
+    /// The same for each host alone, in their order.
+    pub(super) fn each_host(&self) -> Vec<Config> {
+        let (hosts, addresses, ports) = (self.config.get_hosts(), self.config.get_hostaddrs(), self.config.get_ports());
+        let all = hosts.len().max(addresses.len());
+        (0..all)
+            .map(|place| self.of_host((hosts.get(place), addresses.get(place)), ports.get(place).or(ports.first())))
+            .collect()
+    }
+
+    fn of_host(&self, (host, address): (Option<&Host>, Option<&IpAddr>), port: Option<&u16>) -> Config {
+        let (from, mut one) = (&self.config, Config::new());
+        match host {
+            Some(Host::Tcp(name)) => {
+                one.host(name);
+            }
+            #[cfg(unix)]
+            Some(Host::Unix(path)) => {
+                one.host_path(path);
+            }
+            None => {}
+        }
+        if let Some(address) = address {
+            one.hostaddr(*address);
+        }
+        if let Some(port) = port {
+            one.port(*port);
+        }
+        if let Some(user) = from.get_user() {
+            one.user(user);
+        }
+        if let Some(password) = from.get_password() {
+            one.password(password);
+        }
+        if let Some(name) = from.get_dbname() {
+            one.dbname(name);
+        }
+        if let Some(options) = from.get_options() {
+            one.options(options);
+        }
+        if let Some(name) = from.get_application_name() {
+            one.application_name(name);
+        }
+        if let Some(timeout) = from.get_connect_timeout() {
+            one.connect_timeout(*timeout);
+        }
+        if let Some(timeout) = from.get_tcp_user_timeout() {
+            one.tcp_user_timeout(*timeout);
+        }
+        one.ssl_mode(from.get_ssl_mode())
+            .ssl_negotiation(from.get_ssl_negotiation())
+            .keepalives(from.get_keepalives())
+            .target_session_attrs(from.get_target_session_attrs())
+            .channel_binding(from.get_channel_binding());
+        one
     }
 
     /// The server as messages name it: hosts, ports and database, and nothing of who connects.
@@ -88,49 +150,91 @@ fn wrong(problem: &str) -> StoreError {
 }
 
 /// A connection string without the options that are ours to read.
+#[derive(Default)]
 struct Taken {
     rest: String,
     mode: Option<String>,
     root: Option<String>,
 }
 
-fn take_tls_options(text: &str) -> Taken {
-    let is_url = text.starts_with("postgres://") || text.starts_with("postgresql://");
-    let (head, options, separator) = match (is_url, text.split_once('?')) {
-        (true, Some((head, options))) => (format!("{head}?"), options, '&'),
-        (true, None) => (text.to_owned(), "", '&'),
-        (false, _) => (String::new(), text, ' '),
-    };
-    let mut taken = Taken { rest: head, mode: None, root: None };
-    let mut kept: Vec<&str> = Vec::new();
-    for option in options.split(separator).filter(|option| !option.is_empty()) {
-        match option.split_once('=') {
-            Some(("sslmode", mode)) => taken.mode = Some(mode.trim_matches('\'').to_owned()),
-            Some(("sslrootcert", root)) => taken.root = Some(decoded(root.trim_matches('\''), is_url)),
-            _ => kept.push(option),
+impl Taken {
+    /// Takes an option, unless it is the driver's.
+    fn takes(&mut self, key: &str, value: &str) -> bool {
+        match key {
+            "sslmode" => self.mode = Some(value.to_owned()),
+            "sslrootcert" => self.root = Some(value.to_owned()),
+            _ => return false,
         }
+        true
     }
-    taken.rest.push_str(&kept.join(&separator.to_string()));
+}
+
+fn take_tls_options(text: &str) -> Option<Taken> {
+    let is_url = text.starts_with("postgres://") || text.starts_with("postgresql://");
+    if is_url { Some(of_url(text)) } else { of_pairs(text) }
+}
+
+fn of_url(text: &str) -> Taken {
+    let (head, options) = text.split_once('?').unwrap_or((text, ""));
+    let mut taken = Taken::default();
+    let kept: Vec<&str> = options
+        .split('&')
+        .filter(|option| {
+            let (key, value) = option.split_once('=').unwrap_or((option, ""));
+            !option.is_empty() && !taken.takes(&decoded(key), &decoded(value))
+        })
+        .collect();
+    taken.rest = if kept.is_empty() { head.to_owned() } else { format!("{head}?{}", kept.join("&")) };
     taken
 }
 
-/// A value of a URL, with `%2F` and its like resolved.
-fn decoded(value: &str, is_url: bool) -> String {
-    let mut bytes = value.bytes();
-    let mut decoded = Vec::with_capacity(value.len());
+/// Pairs as libpq writes them: `key = value`, a value in quotes where it has spaces, a backslash before a quote. None when
+/// a pair is not finished.
+fn of_pairs(text: &str) -> Option<Taken> {
+    let mut taken = Taken::default();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (key, after) = rest.split_once('=')?;
+        let (value, after) = value(after.trim_start())?;
+        if !taken.takes(key.trim(), &value) {
+            let escaped = value.replace('\\', "\\\\").replace('\'', "\\'");
+            taken.rest.extend([key.trim(), "='", &escaped, "' "]);
+        }
+        rest = after.trim_start();
+    }
+    Some(taken)
+}
+
+/// The value at the start of `text`, and what comes after it.
+fn value(text: &str) -> Option<(String, &str)> {
+    let is_quoted = text.starts_with('\'');
+    let mut value = String::new();
+    let mut characters = text.char_indices().skip(usize::from(is_quoted));
+    while let Some((place, character)) = characters.next() {
+        match character {
+            '\\' => value.push(characters.next()?.1),
+            '\'' if is_quoted => return Some((value, &text[place + 1..])),
+            _ if character.is_whitespace() && !is_quoted => return Some((value, &text[place..])),
+            _ => value.push(character),
+        }
+    }
+    (!is_quoted).then_some((value, ""))
+}
+
+/// A part of a URL, with `%2F` and its like resolved.
+fn decoded(text: &str) -> String {
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.next() {
         let hex = || {
             let digits = [bytes.clone().next()?, bytes.clone().nth(1)?];
             u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()
         };
-        match (byte, is_url) {
-            (b'%', true) => match hex() {
-                Some(resolved) => {
-                    decoded.push(resolved);
-                    bytes.nth(1);
-                }
-                None => decoded.push(byte),
-            },
+        match (byte, hex()) {
+            (b'%', Some(resolved)) => {
+                decoded.push(resolved);
+                bytes.nth(1);
+            }
             _ => decoded.push(byte),
         }
     }
@@ -159,7 +263,13 @@ mod tests {
             let address = parse(&format!("postgres://u:p@h/d{options}"));
             assert_eq!((address.config.get_ssl_mode(), address.trust), (mode, trust), "{options}");
         }
-        assert_eq!(parse("host=h user=u sslmode=verify-full").trust, Trust::Host);
+        for pairs in ["host=h user=u sslmode=verify-full", "host = h user= 'u' sslmode = 'verify-full'"] {
+            assert_eq!(parse(pairs).trust, Trust::Host, "{pairs}");
+        }
+        let pairs = parse(r"host=h user=u password='two  spaces and a \' quote' sslmode = require");
+        assert_eq!(pairs.config.get_ssl_mode(), SslMode::Require);
+        assert_eq!(pairs.config.get_password(), Some(&b"two  spaces and a ' quote"[..]));
+        assert_eq!(parse("postgres://u@h/d?ssl%6Dode=require").config.get_ssl_mode(), SslMode::Require);
         let address = parse("postgres://u@h/d?sslrootcert=%2Fetc%2Fmy%20ca.pem&sslmode=verify-ca");
         assert_eq!(address.root_certificates, Some(PathBuf::from("/etc/my ca.pem")));
     }
@@ -169,6 +279,23 @@ mod tests {
         let place = parse("postgres://ana:secret@one:6000,two:6001/shop").place();
         assert_eq!(place, "PostgreSQL at one:6000,two:6001/shop");
         assert_eq!(parse("postgres://ana@one").place(), "PostgreSQL at one:5432/ana", "libpq's default");
+    }
+
+    #[test]
+    fn of_several_hosts_the_primary_is_wanted_unless_the_url_says_otherwise() {
+        let wanted = |url: &str| parse(url).config.get_target_session_attrs();
+        assert_eq!(wanted("postgres://u@one/d"), TargetSessionAttrs::Any);
+        assert_eq!(wanted("postgres://u@one,two/d"), TargetSessionAttrs::ReadWrite);
+        assert_eq!(wanted("postgres://u@one,two/d?target_session_attrs=read-only"), TargetSessionAttrs::ReadOnly);
+    }
+
+    #[test]
+    fn each_host_is_tried_by_itself() {
+        let each = parse("postgres://ana:secret@one:6000,two:6001/shop?connect_timeout=3").each_host();
+        let hosts: Vec<_> = each.iter().map(|one| (one.get_hosts().to_vec(), one.get_ports().to_vec())).collect();
+        assert_eq!(hosts, [(vec![Host::Tcp("one".into())], vec![6000]), (vec![Host::Tcp("two".into())], vec![6001])]);
+        assert!(each.iter().all(|one| one.get_user() == Some("ana") && one.get_dbname() == Some("shop")));
+        assert!(each.iter().all(|one| one.get_connect_timeout() == Some(&std::time::Duration::from_secs(3))));
     }
 
     #[test]

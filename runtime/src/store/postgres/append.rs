@@ -3,7 +3,7 @@
 use super::Core;
 use super::errors::Trouble;
 use super::keys::{KeyColumns, Mention, Namespaces, integer, name, request_lock, uuid};
-use super::lane::{Answer, Job};
+use super::lane::{Answer, Job, LockWait};
 use super::ledger::Entry;
 use super::rows::column;
 use super::session::Hidden;
@@ -81,37 +81,13 @@ impl Job for AppendJob {
         self.events.len() + self.keys.as_ref().map_or(0, String::len) + 512
     }
 
-    async fn call(core: &Core, jobs: &mut [Self]) -> Result<(), Trouble> {
+    async fn call(core: &Core, wait: LockWait, jobs: &mut [Self]) -> Result<(), Trouble> {
         jobs.sort_by(|one, other| one.order().cmp(&other.order()));
         let rows = {
             let group = Group::of(jobs);
-            group.send(core).await?
+            group.send(core, wait).await?
         };
-        let what = || "the answer to an append".to_owned();
-        let row = rows.first().ok_or_else(|| Trouble::Damaged { row: what(), column: "status" })?;
-        let status: Option<Vec<i16>> = column(row, "status", &what)?;
-        let positions: Vec<i64> = column(row, "positions", &what)?;
-        let at = Timestamp::from_millis(column(row, "at_ms", &what)?);
-        for (place, job) in jobs.iter_mut().enumerate() {
-            let written = Written { position: positions.get(place).map_or(0, |position| position.cast_unsigned()), at };
-            match status.as_ref().map_or(0, |status| status.get(place).copied().unwrap_or(-1)) {
-                0 => job.keep(Ok(AppendReply::Written(written))),
-                1 => job.keep_refusal(Refusal::Conflict),
-                2 => job.kept = Some(Verdict::Replay),
-                3 => job.keep_refusal(Refusal::KeyLost),
-                4 => {
-                    let fences: Option<Vec<i64>> = column(row, "fences", &what)?;
-                    let mark = fences.and_then(|fences| fences.get(place).copied()).unwrap_or_default();
-                    job.keep_refusal(Refusal::Fenced { mark: mark.cast_unsigned() });
-                }
-                5 => {
-                    let error = stale(row, &job.append)?;
-                    job.keep(Err(error));
-                }
-                _ => return Err(Trouble::Damaged { row: what(), column: "status" }),
-            }
-        }
-        Ok(())
+        keep_answers(jobs, &rows).map_err(Trouble::after_the_call)
     }
 
     fn answer(mut self, core: &Arc<Core>) {
@@ -151,6 +127,35 @@ impl AppendJob {
             }
         }
     }
+}
+
+/// Keeps what the server says of each commit of a group.
+fn keep_answers(jobs: &mut [AppendJob], rows: &[Row]) -> Result<(), Trouble> {
+    let what = || "the answer to an append".to_owned();
+    let row = rows.first().ok_or_else(|| Trouble::Damaged { row: what(), column: "status" })?;
+    let status: Option<Vec<i16>> = column(row, "status", &what)?;
+    let positions: Vec<i64> = column(row, "positions", &what)?;
+    let at = Timestamp::from_millis(column(row, "at_ms", &what)?);
+    for (place, job) in jobs.iter_mut().enumerate() {
+        let written = Written { position: positions.get(place).map_or(0, |position| position.cast_unsigned()), at };
+        match status.as_ref().map_or(0, |status| status.get(place).copied().unwrap_or(-1)) {
+            0 => job.keep(Ok(AppendReply::Written(written))),
+            1 => job.keep_refusal(Refusal::Conflict),
+            2 => job.kept = Some(Verdict::Replay),
+            3 => job.keep_refusal(Refusal::KeyLost),
+            4 => {
+                let fences: Option<Vec<i64>> = column(row, "fences", &what)?;
+                let mark = fences.and_then(|fences| fences.get(place).copied()).unwrap_or_default();
+                job.keep_refusal(Refusal::Fenced { mark: mark.cast_unsigned() });
+            }
+            5 => {
+                let error = stale(row, &job.append)?;
+                job.keep(Err(error));
+            }
+            _ => return Err(Trouble::Damaged { row: what(), column: "status" }),
+        }
+    }
+    Ok(())
 }
 
 /// The error for the first key of the append whose namespace was rekeyed (R13).
@@ -201,7 +206,7 @@ impl<'g> Group<'g> {
         Self { jobs, claims, namespaces, locks }
     }
 
-    async fn send(&self, core: &Core) -> Result<Vec<Row>, Trouble> {
+    async fn send(&self, core: &Core, wait: LockWait) -> Result<Vec<Row>, Trouble> {
         let texts = |part: fn(&'g AppendJob) -> &'g str| Hidden(self.jobs.iter().map(part).collect::<Vec<&str>>());
         let optional =
             |part: fn(&'g AppendJob) -> Option<&'g str>| Hidden(self.jobs.iter().map(part).collect::<Vec<_>>());
@@ -223,6 +228,7 @@ impl<'g> Group<'g> {
             .call(
                 &core.sessions.statements.append,
                 &[
+                    &wait,
                     &self.locks,
                     &texts(|job| &job.append.stream.aggregate.context),
                     &texts(|job| &job.append.stream.aggregate.name),

@@ -53,6 +53,8 @@ pub(super) enum Cause {
     TimedOut,
     /// The connection was closed before the call was sent.
     Closed,
+    /// The answer is not what the store's functions answer with.
+    Unreadable,
 }
 
 impl Trouble {
@@ -67,6 +69,14 @@ impl Trouble {
             Some(answer) if answer.parsed_severity() == Some(Severity::Error) => Self::Refused(error),
             None if is_unsent(&error) => Self::Refused(error),
             _ => Self::Lost(Cause::Driver(error)),
+        }
+    }
+
+    /// The same for a call that has had its effect when its answer is read: what can't be read is not undone.
+    pub(super) fn after_the_call(self) -> Self {
+        match self {
+            Self::Damaged { .. } => Self::Lost(Cause::Unreadable),
+            trouble => trouble,
         }
     }
 
@@ -128,7 +138,14 @@ impl Trouble {
     pub(super) fn spoils_connection(&self) -> bool {
         match self {
             Self::Lost(_) => true,
-            Self::Refused(error) => error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) || error.is_closed(),
+            Self::Refused(error) => {
+                let spoiling = [
+                    &SqlState::READ_ONLY_SQL_TRANSACTION,
+                    &SqlState::INVALID_SQL_STATEMENT_NAME,
+                    &SqlState::DUPLICATE_PSTATEMENT,
+                ];
+                error.is_closed() || error.code().is_some_and(|state| spoiling.contains(&state))
+            }
             _ => false,
         }
     }
@@ -153,6 +170,10 @@ impl Cause {
                 "no answer in time; look whether the server is overloaded or a lock is held, and try again".to_owned(),
             ),
             Self::Closed => (StoreErrorKind::Unavailable, "the connection was closed; try again".to_owned()),
+            Self::Unreadable => (
+                StoreErrorKind::Corrupt,
+                "an answer can't be read; the functions of the store were changed by hand: restore them".to_owned(),
+            ),
             Self::Driver(error) if error.as_db_error().is_some() => refused(error),
             Self::Driver(error) => unreachable_server(error),
         }
@@ -215,7 +236,7 @@ fn refused(error: &Error) -> (StoreErrorKind, String) {
         }
         SqlState::LOCK_NOT_AVAILABLE => (
             Unavailable,
-            "a lock was not free within 5 s: look in pg_locks for a transaction that stays open on these tables, and try again",
+            "a lock was not free in time: look in pg_locks for a transaction that stays open on these tables, and try again",
         ),
         SqlState::READ_ONLY_SQL_TRANSACTION => (
             Unavailable,
@@ -251,6 +272,13 @@ fn refused(error: &Error) -> (StoreErrorKind, String) {
 }
 
 fn by_class(code: &str) -> (StoreErrorKind, &'static str) {
+    if code == "FH003" {
+        return (
+            StoreErrorKind::Corrupt,
+            "the sequence commits_position is behind the log, as on what was a logical replica; nothing was written: \
+             `select setval('commits_position', (select max(position) from commits))` in the store's schema, as its owner",
+        );
+    }
     match &code[..2] {
         "08" => (StoreErrorKind::Unavailable, "the connection failed; try again"),
         "53" | "57" | "58" => (

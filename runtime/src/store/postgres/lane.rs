@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::{Notify, oneshot};
 
 /// How often a group is run again because the database gave it up for another transaction (R18).
@@ -20,6 +20,14 @@ const RUNS_MAX: u32 = 8;
 const KEYS_MAX: usize = 2_000;
 /// How many bytes of payload a group has at most, unless one call has more.
 const BYTES_MAX: usize = 8 << 20;
+
+/// How long a lock of the server is waited for, in milliseconds.
+pub(super) type LockWait = i32;
+
+/// For a group: whoever holds the lock will hardly be longer about it.
+pub(super) const GROUP_WAIT_MS: LockWait = 2_000;
+/// For a call of a group that has waited in vain, and is run again alone: all the others wait for it.
+const ALONE_WAIT_MS: LockWait = 250;
 
 /// A call that can leave together with others of its kind.
 pub(super) trait Job: Sized + Send + 'static {
@@ -30,8 +38,8 @@ pub(super) trait Job: Sized + Send + 'static {
     fn bytes(&self) -> usize;
 
     /// Makes the calls, in one transaction, and keeps their answers. An error means that none has taken effect, or that
-    /// nobody knows, as it says; what was kept is void then.
-    fn call(core: &Core, jobs: &mut [Self]) -> impl Future<Output = Result<(), Trouble>> + Send;
+    /// nobody knows, as it says; what was kept is void then. A lock is waited for as long as `wait` says.
+    fn call(core: &Core, wait: LockWait, jobs: &mut [Self]) -> impl Future<Output = Result<(), Trouble>> + Send;
 
     /// Gives the answer that was kept.
     fn answer(self, core: &Arc<Core>);
@@ -45,14 +53,18 @@ pub(super) struct Lane<J> {
     queue: Mutex<VecDeque<J>>,
     woken: Notify,
     is_closed: AtomicBool,
+    /// How many workers there are; none before the first, and none after the last has ended.
+    workers: AtomicUsize,
+    has_died: AtomicBool,
     queue_max: usize,
     group_max: usize,
 }
 
 impl<J: Job> Lane<J> {
     pub(super) fn new(queue_max: usize, group_max: usize) -> Self {
-        let (queue, woken, is_closed) = (Mutex::default(), Notify::new(), AtomicBool::new(false));
-        Self { queue, woken, is_closed, queue_max, group_max }
+        let (queue, woken, workers) = (Mutex::default(), Notify::new(), AtomicUsize::new(0));
+        let (is_closed, has_died) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { queue, woken, is_closed, workers, has_died, queue_max, group_max }
     }
 
     /// Puts a call at the end of the queue; whether it is too long for that (S6).
@@ -60,9 +72,20 @@ impl<J: Job> Lane<J> {
         self.queue.lock().len() >= self.queue_max
     }
 
+    /// Without a worker left, a call is dropped, which answers it.
     pub(super) fn push(&self, job: J) {
-        self.queue.lock().push_back(job);
-        self.woken.notify_one();
+        let mut queue = self.queue.lock();
+        if !self.has_died.load(Ordering::Acquire) {
+            queue.push_back(job);
+            drop(queue);
+            self.woken.notify_one();
+        }
+    }
+
+    /// Enters a worker. When the last one is dropped, with the runtime it may be, so is what waits.
+    pub(super) fn enter(self: &Arc<Self>) -> Working<J> {
+        self.workers.fetch_add(1, Ordering::AcqRel);
+        Working(Arc::clone(self))
     }
 
     /// What waits is still done; then the workers end.
@@ -109,6 +132,29 @@ impl<J: Job> Lane<J> {
     }
 }
 
+/// A worker of a lane.
+pub(super) struct Working<J: Job>(Arc<Lane<J>>);
+
+impl<J: Job> Working<J> {
+    /// The lane.
+    pub(super) fn lane(&self) -> &Arc<Lane<J>> {
+        &self.0
+    }
+}
+
+impl<J: Job> Drop for Working<J> {
+    fn drop(&mut self) {
+        if self.0.workers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let mut queue = self.0.queue.lock();
+            self.0.has_died.store(true, Ordering::Release);
+            let left = std::mem::take(&mut *queue);
+            // Their answers wake whoever waits, which must not meet the lock.
+            drop(queue);
+            drop(left);
+        }
+    }
+}
+
 /// Takes the calls that may leave together, in their order, and says whether more are left that could leave now.
 fn pick<J: Job>(queue: &mut VecDeque<J>, group_max: usize) -> (Vec<J>, bool) {
     let (mut group, mut named, mut passed) = (Vec::new(), HashSet::new(), 0);
@@ -137,7 +183,7 @@ fn pick<J: Job>(queue: &mut VecDeque<J>, group_max: usize) -> (Vec<J>, bool) {
 
 /// Runs a group until every call of it has its answer.
 async fn run<J: Job>(core: &Arc<Core>, mut group: Vec<J>) {
-    let trouble = match in_one(core, &mut group).await {
+    let trouble = match in_one(core, GROUP_WAIT_MS, &mut group).await {
         Ok(()) => return group.into_iter().for_each(|job| job.answer(core)),
         Err(trouble) => trouble,
     };
@@ -148,17 +194,17 @@ async fn run<J: Job>(core: &Arc<Core>, mut group: Vec<J>) {
     tracing::debug!(calls = group.len(), "a group is run again one by one");
     for job in group {
         let mut alone = vec![job];
-        match in_one(core, &mut alone).await {
+        match in_one(core, ALONE_WAIT_MS, &mut alone).await {
             Ok(()) => alone.into_iter().for_each(|job| job.answer(core)),
             Err(trouble) => fail(core, alone, &trouble),
         }
     }
 }
 
-async fn in_one<J: Job>(core: &Core, group: &mut [J]) -> Result<(), Trouble> {
+async fn in_one<J: Job>(core: &Core, wait: LockWait, group: &mut [J]) -> Result<(), Trouble> {
     let mut runs = 1;
     loop {
-        match J::call(core, group).await {
+        match J::call(core, wait, group).await {
             Err(trouble) if trouble.asks_for_another_run() && runs < RUNS_MAX => runs += 1,
             done => return done,
         }
@@ -216,7 +262,7 @@ mod tests {
             1
         }
 
-        async fn call(_: &Core, _: &mut [Self]) -> Result<(), Trouble> {
+        async fn call(_: &Core, _: LockWait, _: &mut [Self]) -> Result<(), Trouble> {
             Ok(())
         }
 

@@ -3,10 +3,9 @@
 use super::Core;
 use super::errors::Trouble;
 use super::keys::{KeyColumns, Mention, Namespaces, name};
-use super::lane::{Answer, Job};
+use super::lane::{Answer, Job, LockWait};
 use super::ledger::Entry;
 use super::rows::column;
-use super::session::Hidden;
 use crate::clock::Timestamp;
 use crate::ids::Token;
 use crate::limits::LATE_APPEND_MAX;
@@ -14,6 +13,7 @@ use crate::reservation::Reserved;
 use crate::store::{GiveUp, Reserve, ReserveKey, ReserveReply, StoreError};
 use std::sync::Arc;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 /// How many records one statement of a sweep removes at most.
 const SWEPT_MAX: i64 = 1_000;
@@ -63,12 +63,12 @@ impl Job for LeaseJob {
         self.names.len() * 256
     }
 
-    async fn call(core: &Core, jobs: &mut [Self]) -> Result<(), Trouble> {
-        give_up(core, jobs).await?;
+    async fn call(core: &Core, wait: LockWait, jobs: &mut [Self]) -> Result<(), Trouble> {
+        give_up(core, wait, jobs).await?;
         while jobs.iter().any(|job| matches!(job.asks, Asks::Reserve(_, _, None))) {
             let (asked, reply) = {
                 let asked = asked(jobs);
-                let reply = reserve(core, &asked).await?;
+                let reply = reserve(core, wait, &asked).await?;
                 // Only the places are needed from here on: the jobs get their answers.
                 (asked.iter().map(|asked| (asked.job, asked.place)).collect::<Vec<_>>(), reply)
             };
@@ -124,13 +124,14 @@ struct Reply {
     now: Timestamp,
 }
 
-async fn reserve(core: &Core, asked: &[Asked<'_>]) -> Result<Reply, Trouble> {
+async fn reserve(core: &Core, wait: LockWait, asked: &[Asked<'_>]) -> Result<Reply, Trouble> {
     let namespaces = Namespaces::of(asked.iter().map(|asked| (&asked.of.key, asked.of.epoch)));
     let keys = KeyColumns::of(&asked.iter().map(|asked| asked.mention));
     let requests: Vec<i64> = asked.iter().map(|asked| asked.of.request.0.cast_signed()).collect();
     let pending: Vec<i64> = asked.iter().map(|asked| i64::try_from(asked.of.pending_ms).unwrap_or(i64::MAX)).collect();
     let (contexts, names) = (namespaces.contexts(), namespaces.names());
-    let params: &[&(dyn tokio_postgres::types::ToSql + Sync)] = &[
+    let params: &[&(dyn ToSql + Sync)] = &[
+        &wait,
         &namespaces.locks(),
         &contexts,
         &names,
@@ -215,7 +216,7 @@ impl Reply {
     }
 }
 
-async fn give_up(core: &Core, jobs: &[LeaseJob]) -> Result<(), Trouble> {
+async fn give_up(core: &Core, wait: LockWait, jobs: &[LeaseJob]) -> Result<(), Trouble> {
     let mut mentions: Vec<Mention<'_>> = Vec::new();
     for job in jobs {
         let Asks::GiveUp(GiveUp { holder, token, keys }, _) = &job.asks else { continue };
@@ -227,8 +228,7 @@ async fn give_up(core: &Core, jobs: &[LeaseJob]) -> Result<(), Trouble> {
     mentions.sort_by(|one, other| one.order().cmp(&other.order()));
     let KeyColumns { key, namespace, scope, context, aggregate, tenant, id, token } =
         KeyColumns::of(&mentions.iter().copied());
-    let params: &[&(dyn tokio_postgres::types::ToSql + Sync)] =
-        &[&key, &namespace, &scope, &context, &aggregate, &tenant, &id, &token];
+    let params: &[&(dyn ToSql + Sync)] = &[&wait, &key, &namespace, &scope, &context, &aggregate, &tenant, &id, &token];
     core.sessions.lanes.call(&core.sessions.statements.give_up, params).await.map(drop)
 }
 
@@ -260,8 +260,15 @@ pub(super) async fn sweep(core: &Core, pages: Option<(i64, i64)>) -> Result<u64,
         }
     }
     let late_ms = i64::try_from(LATE_APPEND_MAX.as_millis()).unwrap_or(i64::MAX);
-    let forget = [&Hidden(late_ms) as &(dyn tokio_postgres::types::ToSql + Sync), &SWEPT_MAX];
-    core.sessions.others.call(&core.sessions.statements.forget_late, &forget).await?;
+    loop {
+        let forget: [&(dyn ToSql + Sync); 2] = [&late_ms, &SWEPT_MAX];
+        let rows = core.sessions.others.call(&core.sessions.statements.forget_late, &forget).await?;
+        let what = || "the answer to forgetting late appends".to_owned();
+        // Of each kind so many at most: with fewer in all, there are none left.
+        if rows.first().map_or(Ok(0), |row| column::<i64>(row, "forgotten", &what))? < SWEPT_MAX {
+            break;
+        }
+    }
     Ok(swept)
 }
 

@@ -62,7 +62,7 @@ pub(super) async fn load(core: &Core, load: &Load) -> Result<LoadedStream, Troub
     Ok(loaded)
 }
 
-/// The first commit of a request, if there is one (C4).
+/// The first commit of a request, if there is one (C4). Where writes go: a reader may be behind.
 pub(super) async fn first(
     core: &Core,
     of: &StreamId,
@@ -71,7 +71,7 @@ pub(super) async fn first(
     let params = [request.as_str(), &*of.aggregate.name, &*of.aggregate.context, &*of.tenant].map(Hidden);
     let [request, aggregate, context, tenant] = &params;
     let rows =
-        core.sessions.readers.call(&core.sessions.statements.first, &[request, aggregate, context, tenant]).await?;
+        core.sessions.others.call(&core.sessions.statements.first, &[request, aggregate, context, tenant]).await?;
     rows.first().map(|row| commit(row, stream(row)?).map(Arc::new)).transpose()
 }
 
@@ -119,8 +119,8 @@ async fn horizon(core: &Core) -> Result<u64, Trouble> {
 fn never_over(core: &Core) -> Trouble {
     let message = format!(
         "{}: the log can't be read up to its end: a transaction that writes has been open on this server since before it \
-         was asked for. Look in pg_stat_activity for the oldest xact_start with a backend_xid, end that transaction, and \
-         try again",
+         was asked for. Look in pg_stat_activity for the oldest xact_start with a backend_xid, and in pg_prepared_xacts, \
+         end that transaction, and try again",
         core.site()
     );
     Trouble::store(StoreErrorKind::Unavailable, message)

@@ -1,6 +1,6 @@
 //! The store on PostgreSQL, 13 or newer: many processes, many machines, one log.
 //!
-//! Appends that wait leave together, as one statement in one transaction, and so do reserves. A function in the database
+//! Appends that wait leave together, as one statement in one transaction, and so do reserves, and checks. A function in the database
 //! takes every lock of the group in one order, writes, and says of each call what became of it; the constraints are the
 //! judge (S2). Its verdicts are those of [`lifecycle`](crate::reservation::lifecycle), written once more in SQL, for a
 //! verdict in the client would cost a round trip under locks; the conformance suite and the simulation compare the two.
@@ -12,12 +12,13 @@
 //! | `schema`, `schema/*.sql` | migrations; the tables and functions |
 //! | `statements` | every statement, with its types |
 //! | `lane`, `ledger`, `workers` | what waits, in which order, and who works |
-//! | `append`, `leases`, `settling`, `namespaces`, `log` | the calls |
+//! | `append`, `leases`, `checks`, `settling`, `namespaces`, `log` | the calls |
 //! | `keys`, `values`, `rows` | values to parameters, rows to records |
 //! | `errors` | trouble, in words |
 
 mod address;
 mod append;
+mod checks;
 mod errors;
 mod keys;
 mod lane;
@@ -47,6 +48,7 @@ use super::{
 use crate::ids::{StreamId, Token};
 use crate::reservation::KeyId;
 use append::AppendJob;
+use checks::CheckJob;
 use errors::{Site, Trouble};
 use lane::{Answer, Job, Lane};
 use leases::LeaseJob;
@@ -54,6 +56,7 @@ use ledger::{Before, Entry, Ledger};
 use session::{Pools, Sessions};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -94,8 +97,11 @@ struct Shared {
 struct Core {
     sessions: Pools,
     ledger: Ledger,
-    appends: Lane<AppendJob>,
-    leases: Lane<LeaseJob>,
+    appends: Arc<Lane<AppendJob>>,
+    leases: Arc<Lane<LeaseJob>>,
+    checks: Arc<Lane<CheckJob>>,
+    /// Whether nothing more is taken.
+    is_closing: AtomicBool,
     runtime: Handle,
     horizon_timeout: Duration,
     closed: Notify,
@@ -106,16 +112,21 @@ impl Core {
         &self.sessions.lanes.site
     }
 
-    fn close_lanes(&self) {
+    /// Takes nothing more, does what was handed over, also what waits for its attempt's call before it, and ends the tasks.
+    async fn wind_up(&self) {
+        self.is_closing.store(true, Ordering::Release);
+        self.ledger.all_over().await;
         self.appends.close();
         self.leases.close();
+        self.checks.close();
         self.closed.notify_waiters();
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.core.close_lanes();
+        let core = Arc::clone(&self.core);
+        self.core.runtime.spawn(async move { core.wind_up().await });
     }
 }
 
@@ -151,37 +162,35 @@ impl PostgresStore {
     /// Cancel safe: dropped, it leaves the store open or closing.
     pub async fn close(self) -> Result<(), StoreError> {
         let core = &self.shared.core;
-        core.close_lanes();
-        core.ledger.all_over().await;
+        core.wind_up().await;
         let Pools { lanes, readers, others, .. } = &core.sessions;
         [lanes, readers, others].into_iter().for_each(Sessions::close);
         Ok(())
     }
 
     /// Puts a job into its lane, after the attempt's call before it.
-    fn enqueue<J: Job>(&self, lane: fn(&Core) -> &Lane<J>, before: Option<Before>, job: J) {
-        let core = &self.shared.core;
-        let Some(before) = before else { return lane(core).push(job) };
-        let core = Arc::clone(core);
-        core.runtime.clone().spawn(async move {
+    fn enqueue<J: Job>(&self, lane: &Arc<Lane<J>>, before: Option<Before>, job: J) {
+        let Some(before) = before else { return lane.push(job) };
+        let lane = Arc::clone(lane);
+        self.shared.core.runtime.spawn(async move {
             let _is_over = before.await;
-            lane(&core).push(job);
+            lane.push(job);
         });
     }
 
     /// Refuses what comes after the close, or while too much waits (S6).
     fn refusal<J: Job>(&self, lane: &Lane<J>) -> Option<StoreError> {
-        let site = self.shared.core.site();
-        if lane.is_closed() {
-            return Some(StoreError::not_done(
-                StoreErrorKind::Closed,
-                format!("{site}: the store was closed; open it again"),
-            ));
-        }
-        lane.is_full().then(|| {
+        self.closed().or_else(|| {
+            let site = self.shared.core.site();
             let message = format!("{site}: too many calls are waiting already; send fewer at once, or try again later");
-            StoreError::not_done(StoreErrorKind::Overloaded, message)
+            lane.is_full().then(|| StoreError::not_done(StoreErrorKind::Overloaded, message))
         })
+    }
+
+    fn closed(&self) -> Option<StoreError> {
+        let core = &self.shared.core;
+        let message = || format!("{}: the store was closed; open it again", core.site());
+        core.is_closing.load(Ordering::Acquire).then(|| StoreError::not_done(StoreErrorKind::Closed, message()))
     }
 
     /// A read, made by whoever polls the reply: it has no effect that could be lost.
@@ -202,6 +211,9 @@ impl PostgresStore {
         F: Future<Output = Result<T, Trouble>> + Send + 'static,
         T: Send + 'static,
     {
+        if let Some(closed) = self.closed() {
+            return StoreReply::ready(Err(closed));
+        }
         let core = Arc::clone(&self.shared.core);
         let (entry, before) = core.ledger.enter(token);
         let (answer, reply) = Answer::pair();
@@ -232,10 +244,24 @@ impl Store for PostgresStore {
     }
 
     fn check(&self, check: Check) -> StoreReply<Checked> {
-        if check.request.is_none() {
-            return self.read(|core| async move { settling::check(&core, &check).await });
+        let Check { stream, request: Some(request) } = check else {
+            return self.read(|core| async move { checks::version(&core, &check).await });
+        };
+        if let Some(refusal) = self.refusal(&self.shared.core.checks) {
+            return StoreReply::ready(Err(refusal));
         }
-        self.write(None, |core| async move { settling::check(&core, &check).await })
+        let (entry, before) = self.shared.core.ledger.enter(None);
+        let (answer, reply) = Answer::pair();
+        let texts = [("aggregate id", &*stream.id), ("tenant", &stream.tenant), ("request id", request.as_str())];
+        let plain = texts.into_iter().try_for_each(|(what, text)| values::plain(what, text));
+        match plain {
+            Ok(()) => {
+                let job = CheckJob::new(stream, request, answer, entry);
+                self.enqueue(&self.shared.core.checks, before, job);
+            }
+            Err(error) => answer.give(Err(error)),
+        }
+        reply
     }
 
     fn reserve(&self, reserve: Reserve) -> StoreReply<ReserveReply> {
@@ -245,7 +271,7 @@ impl Store for PostgresStore {
         let (entry, before) = self.shared.core.ledger.enter(reserve.keys.first().map(|asked| asked.token));
         let (answer, reply) = Answer::pair();
         match reserve.keys.iter().try_for_each(|asked| values::plain("key", &asked.key.key)) {
-            Ok(()) => self.enqueue(|core| &core.leases, before, LeaseJob::reserve(reserve, answer, entry)),
+            Ok(()) => self.enqueue(&self.shared.core.leases, before, LeaseJob::reserve(reserve, answer, entry)),
             Err(error) => answer.give(Err(error)),
         }
         reply
@@ -253,9 +279,12 @@ impl Store for PostgresStore {
 
     fn give_up(&self, give_up: GiveUp) -> StoreReply<()> {
         // Never refused while the store is open: it makes room.
+        if let Some(closed) = self.closed() {
+            return StoreReply::ready(Err(closed));
+        }
         let (entry, before) = self.shared.core.ledger.enter(Some(give_up.token));
         let (answer, reply) = Answer::pair();
-        self.enqueue(|core| &core.leases, before, LeaseJob::give_up(give_up, answer, entry));
+        self.enqueue(&self.shared.core.leases, before, LeaseJob::give_up(give_up, answer, entry));
         reply
     }
 
@@ -266,7 +295,7 @@ impl Store for PostgresStore {
         let (entry, before) = self.shared.core.ledger.enter(Some(append.token));
         let (answer, reply) = Answer::pair();
         match AppendJob::new(append, answer, entry) {
-            Ok(job) => self.enqueue(|core| &core.appends, before, job),
+            Ok(job) => self.enqueue(&self.shared.core.appends, before, job),
             Err((answer, error)) => answer.give(Err(error)),
         }
         reply

@@ -16,7 +16,6 @@ use crate::store::{
 };
 use crate::text::Text;
 use deadpool_postgres::Object;
-use std::collections::BTreeMap;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -152,9 +151,7 @@ impl Transaction<'_> {
             return Ok(Err(collisions));
         }
         let moved = changes.iter().map(|(_, _, plan)| plan.moved).sum();
-        for (change, epoch, plan) in changes {
-            self.apply(change, epoch, plan, &*rekey.tokens).await?;
-        }
+        self.apply(changes, &*rekey.tokens).await?;
         Ok(Ok(moved))
     }
 
@@ -186,43 +183,66 @@ impl Transaction<'_> {
         Ok(Some((epoch, RekeyPlan::new(held, change.normalizer))))
     }
 
-    /// The epoch first, then each holder's commit, then the keys: those that change are freed before a new form is taken.
+    /// The epochs first, then each holder's commit, then the keys: rows are locked in the order of appends (R18). Keys that
+    /// change are freed before a new form is taken.
     async fn apply(
         &self,
-        change: &RekeyNamespace,
-        epoch: u64,
-        plan: RekeyPlan,
+        changes: Vec<(&RekeyNamespace, u64, RekeyPlan)>,
         tokens: &(dyn Fn() -> Token + Send + Sync),
     ) -> Result<(), Trouble> {
-        let NamespaceRecord { context, name, tenancy, normalizer } = &change.namespace;
-        let (tenancy, epoch) = (tenancy.to_string(), integer(epoch));
-        self.call(&self.sql.record, &[&&**name, &&**context, &tenancy, &&**normalizer, &epoch]).await?;
-        // A pending key has no commit to move it with, and its attempt was decided under the old epoch: it can't append.
-        self.call(&self.sql.drop_pending, &[&&**name, &&**context]).await?;
-        let mut taken: Vec<(KeyId, StreamId, i64)> = Vec::new();
-        for (holder, changes) in in_order_of_locks(plan.commits) {
-            let position = self.commit(&change.command, tokens(), &holder, &changes).await?;
-            taken.extend(
-                changes.into_iter().filter(|(_, takes)| *takes).map(|(key, _)| (key, holder.clone(), position)),
-            );
+        let (mut freed, mut commits) = (Vec::new(), Vec::new());
+        for (change, epoch, plan) in &changes {
+            let NamespaceRecord { context, name, tenancy, normalizer } = &change.namespace;
+            let (tenancy, epoch) = (tenancy.to_string(), integer(*epoch));
+            self.call(&self.sql.record, &[&&**name, &&**context, &tenancy, &&**normalizer, &epoch]).await?;
+            freed.extend(&plan.freed);
+            commits.extend(plan.commits.iter().map(|(holder, changes)| (holder, &change.command, changes)));
         }
-        let freed = |part: fn(&KeyId) -> &str| Hidden(plan.freed.iter().map(part).collect::<Vec<&str>>());
-        let columns: [Hidden<Vec<&str>>; 4] =
-            [freed(|key| &key.key), freed(|key| &key.namespace), freed(|key| &key.scope), freed(|key| &key.context)];
+        commits.sort_by_key(|(holder, ..)| {
+            (&holder.id, &holder.aggregate.name, &holder.aggregate.context, &holder.tenant)
+        });
+        let mut taken: Vec<(&KeyId, &StreamId, i64)> = Vec::new();
+        for (holder, command, changes) in commits {
+            let position = self.commit(command, tokens(), holder, changes).await?;
+            taken.extend(changes.iter().filter(|(_, takes)| *takes).map(|(key, _)| (key, holder, position)));
+        }
+        for (change, ..) in &changes {
+            let NamespaceRecord { context, name, .. } = &change.namespace;
+            // A pending key has no commit to move it with, and its attempt was decided under the old epoch: it can't append.
+            self.call(&self.sql.drop_pending, &[&&**name, &&**context]).await?;
+        }
+        self.free(&freed).await?;
+        self.take(&taken).await
+    }
+
+    async fn free(&self, freed: &[&KeyId]) -> Result<(), Trouble> {
+        let column = |part: fn(&KeyId) -> &str| Hidden(freed.iter().map(|key| part(key)).collect::<Vec<&str>>());
+        let columns: [Hidden<Vec<&str>>; 4] = [
+            column(|key| &key.key),
+            column(|key| &key.namespace),
+            column(|key| &key.scope),
+            column(|key| &key.context),
+        ];
         let [key, namespace, scope, of] = &columns;
-        self.call(&self.sql.free, &[key, namespace, scope, of]).await?;
-        let takes = |part: fn(&(KeyId, StreamId, i64)) -> &str| Hidden(taken.iter().map(part).collect::<Vec<&str>>());
+        self.call(&self.sql.free, &[key, namespace, scope, of]).await.map(drop)
+    }
+
+    async fn take(&self, taken: &[(&KeyId, &StreamId, i64)]) -> Result<(), Trouble> {
+        let keys = |part: fn(&KeyId) -> &str| Hidden(taken.iter().map(|(key, ..)| part(key)).collect::<Vec<&str>>());
+        let holders = |part: fn(&StreamId) -> &str| {
+            Hidden(taken.iter().map(|(_, holder, _)| part(holder)).collect::<Vec<&str>>())
+        };
         let positions: Vec<i64> = taken.iter().map(|(.., position)| *position).collect();
         self.call(
             &self.sql.take,
             &[
-                &takes(|(key, ..)| &key.key),
-                &takes(|(key, ..)| &key.namespace),
-                &takes(|(key, ..)| &key.scope),
-                &takes(|(key, ..)| &key.context),
-                &takes(|(_, holder, _)| &holder.aggregate.name),
-                &takes(|(_, holder, _)| &holder.tenant),
-                &takes(|(_, holder, _)| &holder.id),
+                &keys(|key| &key.key),
+                &keys(|key| &key.namespace),
+                &keys(|key| &key.scope),
+                &keys(|key| &key.context),
+                &holders(|holder| &holder.aggregate.name),
+                &holders(|holder| &holder.tenant),
+                &holders(|holder| &holder.id),
                 &positions,
             ],
         )
@@ -255,17 +275,6 @@ impl Transaction<'_> {
         let message = format!("the stream of {holder} is too busy for its commit; rekey again");
         Err(Trouble::store(StoreErrorKind::Unavailable, message))
     }
-}
-
-/// Streams are locked by (id, aggregate, context, tenant), as appends do it (R18).
-fn in_order_of_locks(commits: BTreeMap<StreamId, Vec<(KeyId, Takes)>>) -> Vec<(StreamId, Vec<(KeyId, Takes)>)> {
-    let mut commits: Vec<_> = commits.into_iter().collect();
-    let order = |stream: &StreamId| {
-        let StreamId { aggregate, tenant, id } = stream.clone();
-        (id, aggregate.name, aggregate.context, tenant)
-    };
-    commits.sort_by_cached_key(|(stream, _)| order(stream));
-    commits
 }
 
 fn held(row: &Row, namespace: &NamespaceRecord) -> Result<(KeyId, StreamId), Trouble> {

@@ -11,14 +11,17 @@ use super::{Core, PostgresStore, workers};
 use crate::limits::STORE_QUEUE_MAX;
 use crate::store::{StoreError, StoreErrorKind};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-/// How many connections settle, check, record namespaces and keep things up.
+/// How many connections look after decisions without append.
+const CHECK_CONNECTIONS: usize = 1;
+/// How many connections settle, record namespaces and keep things up.
 const OTHER_CONNECTIONS: usize = 2;
 
-/// How a store on PostgreSQL is set up. It has at most 8 connections by default. The defaults suit a service with one pool on one server.
+/// How a store on PostgreSQL is set up. It has at most 9 connections by default. The defaults suit a service with one pool on one server.
 ///
 /// ```no_run
 /// use freehold::PostgresStore;
@@ -169,7 +172,11 @@ impl PostgresOptions {
             call_timeout: self.call_timeout,
             is_prepared: self.is_prepared,
         };
-        let lanes = Sessions::new(&address, site.clone(), limits(self.append_connections + self.reserve_connections))?;
+        let lanes = Sessions::new(
+            &address,
+            site.clone(),
+            limits(self.append_connections + self.reserve_connections + CHECK_CONNECTIONS),
+        )?;
         let readers = Sessions::new(&address, site.clone(), limits(self.read_connections))?;
         let others = Sessions::new(&address, site.clone(), limits(OTHER_CONNECTIONS))?;
         let opening = Opening { sessions: &others, schema: &self.schema, create: self.create, steps };
@@ -178,8 +185,10 @@ impl PostgresOptions {
         let core = Arc::new(Core {
             sessions: Pools { lanes, readers, others, statements },
             ledger: Ledger::default(),
-            appends: Lane::new(self.queue_max, self.group_max),
-            leases: Lane::new(self.queue_max, self.group_max),
+            appends: Arc::new(Lane::new(self.queue_max, self.group_max)),
+            leases: Arc::new(Lane::new(self.queue_max, self.group_max)),
+            checks: Arc::new(Lane::new(self.queue_max, self.group_max)),
+            is_closing: AtomicBool::new(false),
             runtime,
             horizon_timeout: self.call_timeout,
             closed: Notify::new(),

@@ -33,6 +33,7 @@ pub(super) const STEPS: &[Step] = &[Step {
         include_str!("schema/leases.sql"),
         include_str!("schema/append.sql"),
         include_str!("schema/settle.sql"),
+        include_str!("schema/read.sql"),
     ),
 }];
 
@@ -119,7 +120,8 @@ impl Opening<'_> {
             let migrated = self.migrate(connection, &found).await;
             migrated.map_err(|trouble| self.may_not_migrate(&found, trouble))?;
         }
-        self.check_rights(connection, &found).await
+        self.check_rights(connection, &found).await?;
+        self.check_sequence(connection).await
     }
 
     fn site(&self) -> &Site {
@@ -247,6 +249,26 @@ impl Opening<'_> {
             return Ok(());
         }
         Err(self.to_grant(found, &format!("lacks rights on {}", missing.join(", "))))
+    }
+
+    /// A sequence that was not copied with the tables, as to a logical replica, would draw positions that are taken.
+    async fn check_sequence(&self, connection: &Object) -> Result<(), Trouble> {
+        let schema = quoted(self.schema);
+        let sql = format!(
+            "select coalesce((select max(position) from {schema}.commits), 0)
+                  > (select case when is_called then last_value else 0 end from {schema}.commits_position) as is_behind"
+        );
+        let rows = self.ask(connection, &sql, &[], &[]).await?;
+        let what = || "the sequence of positions".to_owned();
+        if !rows.first().map_or(Ok(false), |row| column(row, "is_behind", &what))? {
+            return Ok(());
+        }
+        let message = format!(
+            "{}: the sequence commits_position is behind the log, as after a switch to a logical replica; run \
+             `select setval('{schema}.commits_position', (select max(position) from {schema}.commits))` as its owner",
+            self.site()
+        );
+        Err(Trouble::store(StoreErrorKind::Corrupt, message))
     }
 
     /// Says what to grant, when that is the trouble.

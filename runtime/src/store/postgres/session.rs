@@ -5,12 +5,17 @@ use super::errors::{Cause, Site, Trouble};
 use super::tls;
 use crate::store::{StoreError, StoreErrorKind};
 use bytes::BytesMut;
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType};
+use deadpool_postgres::{
+    Connect, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
+};
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio_postgres::Row;
+use tokio::task::JoinHandle;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Config, Error, Row};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// What every call is made with.
 #[derive(Clone)]
@@ -40,26 +45,29 @@ pub(super) struct Statement {
 impl Sessions {
     /// Nothing is connected yet.
     pub(super) fn new(address: &Address, site: Site, limits: Limits) -> Result<Self, StoreError> {
-        let mut config = address.config.clone();
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(limits.connect_timeout);
+        let mut hosts = address.each_host();
+        let mut connect_timeout = limits.connect_timeout;
+        for host in &mut hosts {
+            connect_timeout = host.get_connect_timeout().copied().unwrap_or(limits.connect_timeout);
+            host.connect_timeout(connect_timeout);
+            // A peer that is gone without a word is noticed, also while nothing is asked of it.
+            host.keepalives_idle(Duration::from_secs(30))
+                .keepalives_interval(Duration::from_secs(5))
+                .keepalives_retries(3);
+            if host.get_tcp_user_timeout().is_none() {
+                host.tcp_user_timeout(limits.call_timeout);
+            }
         }
-        // A peer that is gone without a word is noticed, also while nothing is asked of it.
-        config
-            .keepalives_idle(Duration::from_secs(30))
-            .keepalives_interval(Duration::from_secs(5))
-            .keepalives_retries(3);
-        if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(limits.call_timeout);
-        }
+        let all = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
+        let connect = EachHost { hosts, tls: tls::connector(address)?, timeout: connect_timeout };
         // No question to the server on every use: a connection that is gone shows by the call itself.
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(config, tls::connector(address)?, recycling);
+        let manager = Manager::from_connect(address.config.clone(), connect, recycling);
         let pool = Pool::builder(manager)
             .max_size(limits.connections)
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(limits.call_timeout))
-            .create_timeout(Some(limits.connect_timeout))
+            .create_timeout(Some(connect_timeout.saturating_mul(all) + Duration::from_secs(1)))
             .build();
         let pool = pool.map_err(|error| {
             StoreError::not_done(StoreErrorKind::Unusable, format!("the store's connections can't be set up: {error}"))
@@ -152,6 +160,42 @@ impl fmt::Debug for Sessions {
         f.debug_struct("Sessions").field("site", &self.site).finish_non_exhaustive()
     }
 }
+
+/// Connects to the first host that answers as it should: one that is silent, also after it took the connection, costs its
+/// time limit and not the whole.
+struct EachHost {
+    hosts: Vec<Config>,
+    tls: MakeRustlsConnect,
+    timeout: Duration,
+}
+
+impl Connect for EachHost {
+    fn connect(&self, _: &Config) -> BoxFuture<'_, Result<(tokio_postgres::Client, JoinHandle<()>), Error>> {
+        Box::pin(async move {
+            let mut trouble = None;
+            for host in &self.hosts {
+                match tokio::time::timeout(self.timeout, host.connect(self.tls.clone())).await {
+                    Ok(Ok((client, connection))) => {
+                        let task = tokio::spawn(async move {
+                            // Whoever made the call that was lost with it has been told.
+                            let _ended = connection.await;
+                        });
+                        return Ok((client, task));
+                    }
+                    Ok(Err(error)) => trouble = Some(error),
+                    Err(_) => {}
+                }
+            }
+            match trouble {
+                Some(error) => Err(error),
+                // The pool's own limit, which is as long as all of these, says so.
+                None => std::future::pending().await,
+            }
+        })
+    }
+}
+
+type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A parameter that the driver's own log lines can't show: they print what a statement is run with, keys too (R19).
 pub(super) struct Hidden<T>(pub(super) T);

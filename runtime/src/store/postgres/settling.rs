@@ -1,14 +1,14 @@
-//! Durable writes under a request's lock: settling an append (R9), and looking after a decision without one (C1, C4).
+//! Settling an append whose outcome is unknown: a durable write under its request's lock (R9).
 
 use super::Core;
 use super::errors::Trouble;
 use super::keys::{KeyColumns, Mention, integer, request_lock, uuid};
+use super::lane::GROUP_WAIT_MS;
 use super::leases::mentions_of;
-use super::log;
 use super::rows::column;
 use super::session::Hidden;
 use crate::clock::Timestamp;
-use crate::store::{Check, Checked, Settle, Settled, Written};
+use crate::store::{Settle, Settled, Written};
 use tokio_postgres::types::ToSql;
 
 /// Finds the commit of an append whose outcome is unknown, or makes sure that it never lands.
@@ -21,6 +21,7 @@ pub(super) async fn settle(core: &Core, settle: &Settle) -> Result<Settled, Trou
     let [context, aggregate, tenant, id] = &parts;
     let (lock, version, token) = (request_lock(stream, request), integer(*version), uuid(*token));
     let params: &[&(dyn ToSql + Sync)] = &[
+        &GROUP_WAIT_MS,
         &lock,
         context,
         aggregate,
@@ -43,26 +44,4 @@ pub(super) async fn settle(core: &Core, settle: &Settle) -> Result<Settled, Trou
     let Some(position) = column::<Option<i64>>(row, "written", &what)? else { return Ok(Settled::NotWritten) };
     let at = Timestamp::from_millis(column(row, "at_ms", &what)?);
     Ok(Settled::Written(Written { position: position.cast_unsigned(), at }))
-}
-
-/// Reads the version of a stream and the first commit of a request, and leaves a mark when there is none.
-pub(super) async fn check(core: &Core, check: &Check) -> Result<Checked, Trouble> {
-    let Check { stream, request } = check;
-    let parts = [&*stream.aggregate.context, &*stream.aggregate.name, &*stream.tenant, &*stream.id].map(Hidden);
-    let [context, aggregate, tenant, id] = &parts;
-    let lock = request.as_ref().map_or(0, |request| request_lock(stream, request));
-    let wanted = Hidden(request.as_ref().map(crate::ids::RequestId::as_str));
-    // One that may leave a mark is a write.
-    let sessions = if request.is_some() { &core.sessions.others } else { &core.sessions.readers };
-    let params: &[&(dyn ToSql + Sync)] = &[&lock, context, aggregate, tenant, id, &wanted];
-    let rows = sessions.call(&core.sessions.statements.check, params).await?;
-    let what = || format!("the answer to a look at {stream}");
-    let row = rows.first().ok_or_else(|| Trouble::Damaged { row: what(), column: "version" })?;
-    let number = |name| Ok(column::<Option<i64>>(row, name, &what)?.unwrap_or_default().cast_unsigned());
-    let (version, mark) = (number("version")?, number("mark")?);
-    let first = match (column::<Option<i64>>(row, "first", &what)?, request) {
-        (Some(_), Some(request)) => log::first(core, stream, request).await?,
-        _ => None,
-    };
-    Ok(Checked { version, first, mark })
 }

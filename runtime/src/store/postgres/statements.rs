@@ -8,6 +8,7 @@ use tokio_postgres::types::Type;
 mod types {
     use super::Type;
 
+    pub(super) const MS: Type = Type::INT4;
     pub(super) const TEXT: Type = Type::TEXT;
     pub(super) const TEXTS: Type = Type::TEXT_ARRAY;
     pub(super) const INT: Type = Type::INT8;
@@ -20,7 +21,7 @@ mod types {
     pub(super) const BOOL: Type = Type::BOOL;
     pub(super) const JSON: Type = Type::TEXT;
 }
-use types::{BOOL, BYTES, INT, INTS, JSON, PLACES, SMALLS, TEXT, TEXTS, UUID, UUIDS};
+use types::{BOOL, BYTES, INT, INTS, JSON, MS, PLACES, SMALLS, TEXT, TEXTS, UUID, UUIDS};
 
 /// The statements of one schema.
 #[derive(Debug)]
@@ -32,6 +33,7 @@ pub(super) struct Statements {
     pub(super) check: Statement,
     pub(super) register: Statement,
     pub(super) load: Statement,
+    pub(super) version: Statement,
     pub(super) first: Statement,
     pub(super) horizon: Statement,
     pub(super) settled: Statement,
@@ -66,25 +68,23 @@ impl Statements {
         let statement = |sql: String, types: &'static [Type]| Statement { sql, types };
         Self {
             reserve: call(s, "reserve_1", &[
-                INTS, TEXTS, TEXTS, INTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, UUIDS, INTS, INTS,
+                MS, INTS, TEXTS, TEXTS, INTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, UUIDS, INTS, INTS,
             ]),
-            give_up: call(s, "give_up_1", &[TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, UUIDS]),
+            give_up: call(s, "give_up_1", &[MS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, UUIDS]),
             append: call(s, "append_1", &[
-                INTS, TEXTS, TEXTS, TEXTS, TEXTS, INTS, TEXTS, TEXTS, TEXTS, BYTES, UUIDS, INTS, TEXTS, TEXTS, TEXTS, //
+                MS, INTS, TEXTS, TEXTS, TEXTS, TEXTS, INTS, TEXTS, TEXTS, TEXTS, BYTES, UUIDS, INTS, TEXTS, TEXTS, TEXTS, //
                 INTS, TEXTS, TEXTS, INTS, //
                 PLACES, PLACES, PLACES, SMALLS, BOOL, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, UUIDS,
             ]),
             settle: call(s, "settle_1", &[
-                INT, TEXT, TEXT, TEXT, TEXT, INT, UUID, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, UUIDS,
+                MS, INT, TEXT, TEXT, TEXT, TEXT, INT, UUID, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, UUIDS,
             ]),
-            check: call(s, "check_1", &[INT, TEXT, TEXT, TEXT, TEXT, TEXT]),
+            check: call(s, "check_1", &[MS, INTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS]),
             register: call(s, "register_1", &[INTS, TEXTS, TEXTS, TEXTS, TEXTS]),
-            load: statement(load(s), &[TEXT, TEXT, TEXT, TEXT, INT, INT]),
+            load: call(s, "load_1", &[TEXT, TEXT, TEXT, TEXT, INT, INT]),
+            version: statement(format!("select {s}.version_1($1, $2, $3, $4) as version"), &[TEXT, TEXT, TEXT, TEXT]),
             first: statement(
-                format!(
-                    "select {COMMIT}, {STREAM} from {s}.commits c
-                      where c.request_id = $1 and c.aggregate = $2 and c.context = $3 and c.tenant = $4"
-                ),
+                format!("select {COMMIT}, {STREAM} from {s}.first_1($1, $2, $3, $4) c"),
                 &[TEXT, TEXT, TEXT, TEXT],
             ),
             horizon: call(s, "horizon_1", &[]),
@@ -123,7 +123,7 @@ impl Statements {
                 &[],
             ),
             sweep: statement(format!("select {s}.sweep_1($1, $2, $3) as swept"), &[INT, INT, INT]),
-            forget_late: statement(format!("select {s}.forget_late_appends_1({s}.now_ms() - $1, $2)"), &[INT, INT]),
+            forget_late: statement(format!("select {s}.forget_late_appends_1({s}.now_ms() - $1, $2) as forgotten"), &[INT, INT]),
             rekey: RekeyStatements::of(s),
         }
     }
@@ -133,7 +133,7 @@ impl RekeyStatements {
     fn of(s: &str) -> Self {
         let statement = |sql: String, types: &'static [Type]| Statement { sql, types };
         Self {
-            begin: format!("begin isolation level read committed; select {s}.begin_durable_1()"),
+            begin: format!("begin isolation level read committed; select {s}.begin_durable_1(5000)"),
             lock: statement(
                 format!(
                     "select pg_advisory_xact_lock(l.lock # '{}'::regclass::oid::bigint) from unnest($1) l(lock)",
@@ -217,27 +217,6 @@ fn relation(quoted_schema: &str, name: &str) -> String {
 fn call(schema: &str, function: &str, types: &'static [Type]) -> Statement {
     let parameters: Vec<String> = (1..=types.len()).map(|number| format!("${number}")).collect();
     Statement { sql: format!("select * from {schema}.{function}({})", parameters.join(", ")), types }
-}
-
-/// A stream in one round trip: its snapshot, when there is one of the wanted shape, and the commits after that.
-///
-/// A snapshot that is ahead of its stream, as a log that was restored by hand may leave it, counts as none.
-fn load(s: &str) -> String {
-    format!(
-        "with kept as (
-             select n.version, n.is_created, n.is_deleted, n.state::text as state from {s}.snapshots n
-              where n.id = $1 and n.aggregate = $2 and n.context = $3 and n.tenant = $4 and n.state_version = $6 and n.version > $5
-                and exists (select from {s}.commits c where c.id = $1 and c.aggregate = $2 and c.context = $3 and c.tenant = $4
-                               and c.version = n.version))
-         select null::bigint as position, kept.version, null as kind, null as command, null as request_id, null::bytea as fingerprint,
-                null::uuid as token, null as events, null as keys, null as metadata, null::bigint as at_ms,
-                kept.is_created, kept.is_deleted, kept.state
-           from kept
-          union all
-         (select {COMMIT}, null, null, null from {s}.commits c
-           where c.id = $1 and c.aggregate = $2 and c.context = $3 and c.tenant = $4
-             and c.version > coalesce((select kept.version from kept), $5) order by c.version)"
-    )
 }
 
 /// The confirmed keys among those that the holder's commits ever took: no scan of other holders' keys.

@@ -4,7 +4,9 @@
 use super::PostgresStore;
 use super::schema::{STEPS, Step};
 use crate::ids::{AggregateType, RequestId, StreamId, Token};
-use crate::store::{Append, AppendReply, CommitKind, Fingerprint, Load, RequestKey, Store, StoreErrorKind, Written};
+use crate::store::{
+    Append, AppendReply, CommitKind, Fingerprint, GiveUp, Load, RequestKey, Store, StoreErrorKind, Written,
+};
 use crate::text::Text;
 use tokio_postgres::{Client, NoTls};
 
@@ -131,14 +133,14 @@ async fn every_way_through_the_functions_uses_the_indexes() {
     };
     let reserve = |names: &str, id: &str, token: &str| {
         let (of, ids) = (keys(names, 2), format!("'{{{id},{id}}}', '{{{token},{token}}}'"));
-        format!("select reserve_1('{{7}}', '{{c}}', '{{n}}', '{{1}}', {of}, {ids}, '{{1,1}}', '{{30000,30000}}')")
+        format!("select reserve_1(1000, '{{7}}', '{{c}}', '{{n}}', '{{1}}', {of}, {ids}, '{{1,1}}', '{{30000,30000}}')")
     };
     // Two keys a call: `uses` says what becomes of them.
     let append = |version: u32, request: &str, id: &str, token: &str, uses: &str, names: &str| {
         let takes_only = uses == "{0,0}";
         let (of, ids) = (keys(names, 2), format!("'{{{id},{id}}}', '{{{token},{token}}}'"));
         format!(
-            "select append_1('{{5}}', '{{c}}', '{{a}}', '{{t}}', '{{{id}}}', '{{{version}}}', '{{command}}', '{{Do}}', '{{{request}}}', \
+            "select append_1(1000, '{{5}}', '{{c}}', '{{a}}', '{{t}}', '{{{id}}}', '{{{version}}}', '{{command}}', '{{Do}}', '{{{request}}}', \
              array['\\x00'::bytea], '{{{token}}}', '{{0}}', array['[]'], array['[]'], array[null::text], \
              '{{7}}', '{{c}}', '{{n}}', '{{1}}', '{{1,1}}', '{{1,1}}', '{{0,1}}', '{uses}', {takes_only}, {of}, {ids})"
         )
@@ -151,10 +153,11 @@ async fn every_way_through_the_functions_uses_the_indexes() {
     run(&append(2, "r3", "one", &token(3), "{1,2}", "{k1,k2}")).await;
     run(&append(2, "r4", "one", &token(4), "{2,2}", "{k1,k4}")).await;
     run(&append(3, "r1", "one", &token(5), "{2,2}", "{k1,k4}")).await;
-    run("select settle_1(5, 'c', 'a', 't', 'one', 9, gen_random_uuid(), '{k1}', '{n}', '{t}', '{c}', '{a}', '{t}', '{one}',
+    run("select settle_1(1000, 5, 'c', 'a', 't', 'one', 9, gen_random_uuid(), '{k1}', '{n}', '{t}', '{c}', '{a}', '{t}', '{one}',
          array[gen_random_uuid()])")
     .await;
-    run("select check_1(5, 'c', 'a', 't', 'one', 'r9')").await;
+    run("select check_1(1000, '{5}', '{c}', '{a}', '{t}', '{one}', '{r9}')").await;
+    run("select load_1('one', 'a', 'c', 't', 0, 1); select first_1('r1', 'a', 'c', 't'); select version_1('one', 'a', 'c', 't')").await;
     let scans = "select relname, seq_scan from pg_stat_xact_user_tables
          where schemaname = 'index_use' and relname in ('commits', 'reservations', 'marks', 'tombstones') order by relname";
     let scanned: Vec<(String, i64)> =
@@ -165,4 +168,63 @@ async fn every_way_through_the_functions_uses_the_indexes() {
     assert_eq!(written, 2, "r1 and r3 are written; a lost key, a conflict and a replay are not");
     drop(work);
     sql.batch_execute("drop schema index_use cascade").await.unwrap();
+}
+
+/// R5, C8: closing does what was handed over, also the call that waits for its attempt's one before, and refuses the rest.
+#[tokio::test]
+#[ignore = "needs PostgreSQL: tests/run starts one"]
+async fn closing_leaves_no_call_behind() {
+    let sql = sql("closing").await;
+    let store = open("closing", STEPS).await.unwrap();
+    let give_up = || GiveUp { holder: append(1).stream, token: Token::from_u128(1), keys: Vec::new() };
+    let handed_over = [store.give_up(give_up()), store.give_up(give_up())];
+    let written = store.append(append(1));
+    store.clone().close().await.unwrap();
+    for reply in handed_over {
+        reply.await.unwrap();
+    }
+    assert!(matches!(written.await.unwrap(), AppendReply::Written(_)));
+    for refused in [store.give_up(give_up()).await.unwrap_err(), store.append(append(2)).await.unwrap_err()] {
+        assert_eq!((refused.kind(), refused.surely_not_done()), (StoreErrorKind::Closed, true));
+    }
+    assert_eq!(store.sweep().await.unwrap_err().kind(), StoreErrorKind::Closed);
+    sql.batch_execute("drop schema closing cascade").await.unwrap();
+}
+
+/// S6: a store whose runtime has ended says so, and keeps nobody waiting.
+#[test]
+#[ignore = "needs PostgreSQL: tests/run starts one"]
+fn without_its_runtime_a_store_answers_all_the_same() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (first, second) = (runtime(), runtime());
+    let sql = second.block_on(sql("orphan"));
+    let store = first.block_on(open("orphan", STEPS)).unwrap();
+    first.block_on(wrote(&store, 1));
+    drop(first);
+    second.block_on(async {
+        assert_eq!(store.append(append(2)).await.unwrap_err().kind(), StoreErrorKind::Closed);
+        store.drain().await.unwrap();
+        sql.batch_execute("drop schema orphan cascade").await.unwrap();
+    });
+}
+
+/// S2, S3: a sequence that is behind the log, as on what was a logical replica, makes no commit of another its own.
+#[tokio::test]
+#[ignore = "needs PostgreSQL: tests/run starts one"]
+async fn a_sequence_that_is_behind_is_told_and_not_taken_for_success() {
+    let sql = sql("behind").await;
+    let store = open("behind", STEPS).await.unwrap();
+    wrote(&store, 1).await;
+    sql.batch_execute("select setval('behind.commits_position', 1, false)").await.unwrap();
+    let error = store.append(append(2)).await.unwrap_err();
+    assert_eq!((error.kind(), error.surely_not_done()), (StoreErrorKind::Corrupt, true), "{error}");
+    // What was drawn in vain is not drawn again.
+    sql.batch_execute("select setval('behind.commits_position', 1, false)").await.unwrap();
+    let error = open("behind", STEPS).await.unwrap_err();
+    let advice = r#"select setval('"behind".commits_position', (select max(position) from "behind".commits))"#;
+    assert!(error.to_string().contains(advice), "{error}");
+    sql.batch_execute(advice).await.unwrap();
+    drop(open("behind", STEPS).await.unwrap());
+    wrote(&store, 2).await;
+    sql.batch_execute("drop schema behind cascade").await.unwrap();
 }

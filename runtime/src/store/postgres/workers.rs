@@ -1,7 +1,7 @@
 //! The store's own tasks: the workers of its lanes, and the sweep that nobody asked for. What they do is elsewhere.
 
 use super::errors::Trouble;
-use super::lane::{Job, Lane};
+use super::lane::{Job, Working};
 use super::{Core, leases};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,23 +14,24 @@ const SWEPT_PAGES: i64 = 4_096;
 /// Starts the tasks. They end when the lanes are closed and empty.
 pub(super) fn start(core: &Arc<Core>, appends: usize, leases: usize) {
     for _ in 0..appends {
-        keep_working(core, |core| &core.appends);
+        keep_working(core, core.appends.enter());
     }
     for _ in 0..leases {
-        keep_working(core, |core| &core.leases);
+        keep_working(core, core.leases.enter());
     }
+    keep_working(core, core.checks.enter());
     let core = Arc::clone(core);
     core.runtime.clone().spawn(async move { keep_sweeping(&core).await });
 }
 
 /// A worker, and one in its place should it panic: its group is answered as unknown, and the others go on.
-fn keep_working<J: Job>(core: &Arc<Core>, lane: fn(&Core) -> &Lane<J>) {
+fn keep_working<J: Job>(core: &Arc<Core>, working: Working<J>) {
     let core = Arc::clone(core);
     core.runtime.clone().spawn(async move {
         loop {
             let working = {
-                let core = Arc::clone(&core);
-                tokio::spawn(async move { lane(&core).work(&core).await })
+                let (core, lane) = (Arc::clone(&core), Arc::clone(working.lane()));
+                tokio::spawn(async move { lane.work(&core).await })
             };
             match working.await {
                 Err(error) if error.is_panic() => {

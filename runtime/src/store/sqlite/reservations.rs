@@ -143,7 +143,11 @@ pub(super) fn sweep(work: &Work<'_>, statements_max: u32) -> Result<u64, Trouble
             break;
         }
     }
-    work.forget_late_appends(SWEPT_PER_STATEMENT_MAX)?;
+    for _ in 0..statements_max {
+        if work.forget_late_appends(SWEPT_PER_STATEMENT_MAX)? < SWEPT_PER_STATEMENT_MAX {
+            break;
+        }
+    }
     Ok(swept)
 }
 

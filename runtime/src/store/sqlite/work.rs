@@ -140,21 +140,22 @@ impl<'c> Work<'c> {
         Ok(mark)
     }
 
-    /// Removes tombstones and marks that no append can be on its way for any more, so many at the most (R9, C4).
-    pub(super) fn forget_late_appends(&self, max: u64) -> Result<(), Trouble> {
+    /// Removes tombstones and marks that no append can be on its way for any more, at most so many of each, and says how
+    /// many (R9, C4).
+    pub(super) fn forget_late_appends(&self, max: u64) -> Result<u64, Trouble> {
         let ages_ms = i64::try_from(LATE_APPEND_MAX.as_millis()).unwrap_or(i64::MAX);
         let before = [self.now.as_millis().saturating_sub(ages_ms), integer(max)];
-        self.run(
+        let tombstones = self.run(
             "DELETE FROM tombstones WHERE token IN
                  (SELECT token FROM tombstones WHERE at_ms <= ?1 ORDER BY at_ms LIMIT ?2)",
             before,
         )?;
-        self.run(
-            "DELETE FROM marks WHERE mark <= ?1 AND (request_id, aggregate, context, tenant) IN
+        let marks = self.run(
+            "DELETE FROM marks WHERE (request_id, aggregate, context, tenant) IN
                  (SELECT request_id, aggregate, context, tenant FROM marks WHERE mark <= ?1 ORDER BY mark LIMIT ?2)",
             before,
         )?;
-        Ok(())
+        Ok((tombstones + marks) as u64)
     }
 
     fn has_any(&self, known: &Cell<Option<bool>>, sql: &str) -> rusqlite::Result<bool> {

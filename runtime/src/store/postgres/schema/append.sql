@@ -8,7 +8,7 @@
 -- key is another's, 4 it came too late (`fences` has the request's mark), 5 a namespace was rekeyed (`stale_contexts` and
 -- `stale_names`). What is not written has left nothing, and has given its leases up.
 create function append_1(
-    p_lock bigint[], p_context text[], p_aggregate text[], p_tenant text[], p_id text[], p_version bigint[], p_kind text[],
+    wait_ms int, p_lock bigint[], p_context text[], p_aggregate text[], p_tenant text[], p_id text[], p_version bigint[], p_kind text[],
     p_command text[], p_request text[], p_fingerprint bytea[], p_token uuid[], p_mark bigint[],
     p_events text[], p_keys text[], p_metadata text[],
     n_lock bigint[], n_context text[], n_name text[], n_epoch bigint[],
@@ -32,7 +32,7 @@ declare
     there bigint[];
     confirmed int;
 begin
-    perform begin_durable_1();
+    perform begin_durable_1(wait_ms);
     if keys > 0 then
         stale_places := stale_namespaces_1(n_lock, n_context, n_name, n_epoch);
         if stale_places is not null then
@@ -77,7 +77,10 @@ begin
     get diagnostics written = row_count;
     if written < asked then
         -- A new statement sees who was there first.
-        there := array(select c.position from commits c where c.position = any (positions));
+        there := array(select c.position from commits c where c.position = any (positions) and c.token = any (p_token));
+        if (select true from commits c where c.position = any (positions) and c.token <> all (p_token) limit 1) then
+            raise exception using errcode = 'FH003', message = 'commits_position is behind the log';
+        end if;
         select array_agg((case
                    when positions[p.place] = any (there) then 0
                    when p.place = any (late) then 4
@@ -94,6 +97,9 @@ begin
           into status
           from unnest(p_context, p_aggregate, p_tenant, p_id, p_version, p_request)
                with ordinality p(context, aggregate, tenant, id, version, request, place);
+        if 2 = any (status) then
+            perform wait_for_what_is_seen_1();
+        end if;
     end if;
     if keys = 0 then
         return;

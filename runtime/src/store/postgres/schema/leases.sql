@@ -5,24 +5,30 @@
 -- tenant), by (key, namespace, scope, context). So nothing can wait in a circle, within a process or between two.
 
 -- What every write begins with: a new snapshot for each statement, and no waiting without end.
-create function begin_write_1() returns void language plpgsql as $$
+create function begin_write_1(wait_ms int) returns void language plpgsql as $$
 begin
     if current_setting('transaction_isolation') <> 'read committed' then
         raise exception using errcode = 'FH002', message = 'the isolation level is not read committed';
     end if;
-    perform set_config('lock_timeout', '5000', true);
+    perform set_config('lock_timeout', wait_ms::text, true);
 end $$;
 
 -- A write that is not reported before it is on the disk, whatever the database's default is.
-create function begin_durable_1() returns void language plpgsql
+create function begin_durable_1(wait_ms int) returns void language plpgsql
     set search_path from current
 as $$
 begin
-    perform begin_write_1();
+    perform begin_write_1(wait_ms);
     if current_setting('synchronous_commit') = 'off' then
         perform set_config('synchronous_commit', 'on', true);
     end if;
 end $$;
+
+-- Makes a transaction that has only read wait, at its end, for what it has read: until the disk has it, and the
+-- synchronous standby. A commit can be seen before the standby has it; it must not be reported then.
+create function wait_for_what_is_seen_1() returns void language sql as $$
+    select pg_logical_emit_message(true, 'freehold', '')
+$$;
 
 -- Keeps the namespaces from being rekeyed until the end of the transaction, and says which ones have another epoch than
 -- the caller was built with: their places in the arguments, or null for none.
@@ -42,7 +48,7 @@ end $$;
 -- null when all are newly reserved, or says for each key: 0 newly, 1 held already by its holder, 2 held by another,
 -- 3 pending for another, until when, and whether under the same request.
 create function reserve_1(
-    n_lock bigint[], n_context text[], n_name text[], n_epoch bigint[],
+    wait_ms int, n_lock bigint[], n_context text[], n_name text[], n_epoch bigint[],
     k_key text[], k_namespace text[], k_scope text[], k_context text[],
     k_aggregate text[], k_tenant text[], k_id text[], k_token uuid[], k_request bigint[], k_pending_ms bigint[],
     out stale int[], out status smallint[], out until_ms bigint[], out same_request boolean[], out now bigint)
@@ -54,7 +60,7 @@ as $$
 declare
     reserved int;
 begin
-    perform begin_write_1();
+    perform begin_write_1(wait_ms);
     -- A lease that is lost in a crash is as one that has expired: the append looks at it again.
     perform set_config('synchronous_commit', 'off', true);
     stale := stale_namespaces_1(n_lock, n_context, n_name, n_epoch);
@@ -138,13 +144,13 @@ end $$;
 
 -- Gives up the leases of attempts: their own, and only those.
 create function give_up_1(
-    k_key text[], k_namespace text[], k_scope text[], k_context text[],
+    wait_ms int, k_key text[], k_namespace text[], k_scope text[], k_context text[],
     k_aggregate text[], k_tenant text[], k_id text[], k_token uuid[])
 returns void language plpgsql
     set search_path from current
 as $$
 begin
-    perform begin_write_1();
+    perform begin_write_1(wait_ms);
     perform set_config('synchronous_commit', 'off', true);
     perform give_up_keys_1(k_key, k_namespace, k_scope, k_context, k_aggregate, k_tenant, k_id, k_token);
 end $$;
@@ -177,7 +183,7 @@ declare
     now bigint := now_ms();
     removed bigint;
 begin
-    perform begin_write_1();
+    perform begin_write_1(1000);
     perform set_config('synchronous_commit', 'off', true);
     with expired as (
         select key, namespace, scope, context from reservations
@@ -191,14 +197,21 @@ begin
     return removed;
 end $$;
 
--- Forgets the tombstones and marks of before the given time: no append of then can be on its way any more.
-create function forget_late_appends_1(before_ms bigint, most bigint) returns void language plpgsql
+-- Forgets tombstones and marks of before the given time, at most so many of each, and says how many: no append of then can
+-- be on its way any more.
+create function forget_late_appends_1(before_ms bigint, most bigint) returns bigint language plpgsql
     set search_path from current
 as $$
+declare
+    tombs bigint;
+    forgotten bigint;
 begin
-    perform begin_write_1();
+    perform begin_write_1(1000);
     delete from tombstones where token in
         (select token from tombstones where at_ms <= before_ms limit most for update skip locked);
+    get diagnostics tombs = row_count;
     delete from marks where (request_id, aggregate, context, tenant) in
         (select request_id, aggregate, context, tenant from marks where mark <= before_ms limit most for update skip locked);
+    get diagnostics forgotten = row_count;
+    return tombs + forgotten;
 end $$;

@@ -3,20 +3,23 @@
 -- Finds the commit of an append whose outcome is unknown, or makes sure that it never lands and gives its leases up. The
 -- append takes the same lock: it is over before this looks, or it finds the tombstone.
 create function settle_1(
-    p_lock bigint, p_context text, p_aggregate text, p_tenant text, p_id text, p_version bigint, p_token uuid,
+    wait_ms int, p_lock bigint, p_context text, p_aggregate text, p_tenant text, p_id text, p_version bigint, p_token uuid,
     k_key text[], k_namespace text[], k_scope text[], k_context text[],
     k_aggregate text[], k_tenant text[], k_id text[], k_token uuid[],
     out written bigint, out at_ms bigint)
 language plpgsql
     set search_path from current
+    set plan_cache_mode = force_generic_plan
+    set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-    perform begin_durable_1();
+    perform begin_durable_1(wait_ms);
     perform pg_advisory_xact_lock(p_lock # 'commits'::regclass::oid::bigint);
     select c.position, c.at_ms into settle_1.written, settle_1.at_ms from commits c
      where c.id = p_id and c.aggregate = p_aggregate and c.context = p_context and c.tenant = p_tenant
        and c.version = p_version and c.token = p_token;
     if found then
+        perform wait_for_what_is_seen_1();
         return;
     end if;
     insert into tombstones (token, at_ms) values (p_token, now_ms()) on conflict do nothing;
@@ -25,34 +28,43 @@ begin
     end if;
 end $$;
 
--- The version of a stream, and the position of the first commit under a request id; a mark under the id when there is
--- none, unless p_request is null.
+-- For each request: the version of the stream, and the position of the request's first commit, or the mark that is left
+-- because there is none. The locks are sorted, and each once.
 create function check_1(
-    p_lock bigint, p_context text, p_aggregate text, p_tenant text, p_id text, p_request text,
-    out version bigint, out first bigint, out mark bigint)
+    wait_ms int, p_lock bigint[], p_context text[], p_aggregate text[], p_tenant text[], p_id text[], p_request text[],
+    out version bigint[], out first bigint[], out mark bigint[])
 language plpgsql
     set search_path from current
+    set plan_cache_mode = force_generic_plan
+    set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
-    if p_request is not null then
-        first := (select c.position from commits c where c.request_id = p_request and c.aggregate = p_aggregate
-                     and c.context = p_context and c.tenant = p_tenant);
-        if first is null then
-            perform begin_durable_1();
-            perform pg_advisory_xact_lock(p_lock # 'commits'::regclass::oid::bigint);
-            first := (select c.position from commits c where c.request_id = p_request and c.aggregate = p_aggregate
-                         and c.context = p_context and c.tenant = p_tenant);
-        end if;
-        if first is null then
-            insert into marks as m (request_id, aggregate, context, tenant, mark)
-            values (p_request, p_aggregate, p_context, p_tenant, greatest(now_ms(), 1))
-                on conflict on constraint marks_pkey do update set mark = greatest(excluded.mark, m.mark + 1)
-            returning m.mark into check_1.mark;
-        end if;
-    end if;
-    version := (select c.version from commits c where c.id = p_id and c.aggregate = p_aggregate and c.context = p_context
-                   and c.tenant = p_tenant order by c.version desc limit 1);
+    perform begin_durable_1(wait_ms);
+    perform pg_advisory_xact_lock(l.lock # 'commits'::regclass::oid::bigint) from unnest(p_lock) l(lock);
+    first := first_positions_1(p_context, p_aggregate, p_tenant, p_request);
+    insert into marks as m (request_id, aggregate, context, tenant, mark)
+    select distinct p.request, p.aggregate, p.context, p.tenant, greatest(now_ms(), 1)
+      from unnest(p_request, p_aggregate, p_context, p_tenant, first) p(request, aggregate, context, tenant, first)
+     where p.first is null
+        on conflict on constraint marks_pkey do update set mark = greatest(excluded.mark, m.mark + 1);
+    select array_agg(case when p.first is null then m.mark end order by p.place),
+           array_agg((select c.version from commits c where c.id = p.id and c.aggregate = p.aggregate and c.context = p.context
+                         and c.tenant = p.tenant order by c.version desc limit 1) order by p.place)
+      into mark, version
+      from unnest(p_context, p_aggregate, p_tenant, p_id, p_request, first)
+           with ordinality p(context, aggregate, tenant, id, request, first, place)
+      left join marks m on m.request_id = p.request and m.aggregate = p.aggregate and m.context = p.context
+                       and m.tenant = p.tenant;
+    perform wait_for_what_is_seen_1();
 end $$;
+
+-- The positions of the first commits of requests, each null where there is none.
+create function first_positions_1(p_context text[], p_aggregate text[], p_tenant text[], p_request text[])
+returns bigint[] language sql as $$
+    select array_agg((select c.position from commits c where c.request_id = p.request and c.aggregate = p.aggregate
+                         and c.context = p.context and c.tenant = p.tenant) order by p.place)
+      from unnest(p_context, p_aggregate, p_tenant, p_request) with ordinality p(context, aggregate, tenant, request, place)
+$$;
 
 -- Records namespaces, or says how they are recorded: all that are new, or, when one differs, none of them.
 create function register_1(
@@ -77,7 +89,7 @@ begin
         end if;
         if attempt = 1 then
             -- Nobody else records or rekeys one of them until the end, and a new statement sees who did.
-            perform begin_durable_1();
+            perform begin_durable_1(5000);
             perform pg_advisory_xact_lock(l.lock # 'namespaces'::regclass::oid::bigint) from unnest(n_lock) l(lock);
         end if;
     end loop;
