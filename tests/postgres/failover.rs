@@ -78,6 +78,13 @@ async fn what_the_standby_does_not_have_is_not_told() {
         assert_fit(&error);
         assert!(matches!(error, Error::OutcomeUnknown { .. }), "{error:?}");
     }
+    // Ended while it waits, the commit can be seen, though the standby does not have it; it is not told as a replay either.
+    let sql = Sql::connect(&primary.url("postgres"));
+    while sql.value("select count(*) from freehold.commits") != "2" {
+        sql.run("select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'");
+    }
+    let error = change().await.expect_err("no standby has it yet");
+    assert!(matches!(error, Error::OutcomeUnknown { .. }), "{error:?}");
     standby.start_again();
     let changed = loop {
         match change().await {

@@ -33,7 +33,7 @@ fn append(id: &str) -> String {
         "array[null]".to_owned(),
     ];
     let keys = [[none; 4].as_slice(), &[none; 4], &["true"], &[none; 8]].concat();
-    format!("select (freehold.append_1({}, {})).positions[1]", commit.join(", "), keys.join(", "))
+    format!("select (freehold.append_1(2000, {}, {})).positions[1]", commit.join(", "), keys.join(", "))
 }
 
 /// A server of the test's own: transactions that stay open concern every reader on theirs.

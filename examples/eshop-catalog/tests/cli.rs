@@ -269,7 +269,7 @@ fn a_catalog_may_be_on_a_server() {
     assert_eq!(on_server(&[]).last_line(), "3666 names: 3651 created, 0 already there, 15 rejected");
     assert_eq!(on_server(&[]).last_line(), "3666 names: 0 created, 3651 already there, 15 rejected");
     let created = on_server(&["create", "A name of its own", "--id", "own"]);
-    assert_eq!((created.exit, created.last_line()), (0, "own"));
+    assert_eq!((created.exit, created.last_line()), (0, "brand own created"));
     on_server(&["create", " A NAME OF ITS OWN "]).fails(1, "NAME_TAKEN");
     assert_eq!(on_server(&["rename", "own", "Another name"]).exit, 0);
     on_server(&["holder", "a name of its own"]).fails(3, "");

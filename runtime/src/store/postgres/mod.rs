@@ -79,6 +79,8 @@ use tokio::sync::Notify;
 ///   `synchronous_commit` is raised from `off` for appends, and otherwise left as the database has it.
 /// - Expiry is judged by the server's clock alone (R7).
 /// - An unknown outcome is settled by a durable write under the request's lock (R9).
+/// - What is reported as committed, also as a replay or after settling, the synchronous standby has; a state that is loaded
+///   may be ahead of it for a moment.
 /// - It is correct at `read committed`, which its functions insist on.
 ///
 /// Don't cancel a commit that waits for a synchronous standby with `pg_cancel_backend`: PostgreSQL then reports it as

@@ -140,7 +140,8 @@ async fn every_way_through_the_functions_uses_the_indexes() {
         let takes_only = uses == "{0,0}";
         let (of, ids) = (keys(names, 2), format!("'{{{id},{id}}}', '{{{token},{token}}}'"));
         format!(
-            "select append_1(1000, '{{5}}', '{{c}}', '{{a}}', '{{t}}', '{{{id}}}', '{{{version}}}', '{{command}}', '{{Do}}', '{{{request}}}', \
+            "select append_1(1000, '{{5}}', '{{c}}', '{{a}}', '{{t}}', '{{{id}}}', '{{{version}}}', '{{command}}', '{{Do}}', \
+             '{{{request}}}', \
              array['\\x00'::bytea], '{{{token}}}', '{{0}}', array['[]'], array['[]'], array[null::text], \
              '{{7}}', '{{c}}', '{{n}}', '{{1}}', '{{1,1}}', '{{1,1}}', '{{0,1}}', '{uses}', {takes_only}, {of}, {ids})"
         )
