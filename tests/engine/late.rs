@@ -2,7 +2,7 @@
 
 use freehold::prelude::*;
 use freehold::{Error, MemoryStore, Outcome, Store};
-use freehold_testkit::store::{Call, Fault, FaultyStore};
+use freehold_testkit::store::{Call, Fault, FaultyStore, RecordingStore};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -116,4 +116,20 @@ async fn c4_a_send_that_meets_a_mark_decides_again_and_commits() {
         let again = there.send(&lamp(), Light {}).request_id("r").await.expect("the commit");
         assert!(again.is_replay() && again.version() == 1, "{again:?}");
     }
+}
+
+/// A send that gives up after conflicts is an answer without a commit too: the store is asked for the request before.
+#[tokio::test]
+async fn c4_a_send_that_ends_in_conflicts_asks_for_its_request_first() {
+    let memory = MemoryStore::new();
+    let store = RecordingStore::new(memory.clone());
+    let builder = Domain::builder().without_discovery().aggregate::<Lamp>().store(store.clone()).attempts(1);
+    let here = builder.provide::<dyn Outside>(Arc::new(Weather::Dark)).build().await.expect("built");
+    let there = process(memory.clone(), Weather::Dark).await;
+    let mut sending = Box::pin(IntoFuture::into_future(here.send(&lamp(), Light {}).request_id("r")));
+    tokio::select! { biased; _ = &mut sending => panic!("it yields"), () = std::future::ready(()) => {} }
+    there.send(&lamp(), Light {}).await.expect("committed");
+    let error = sending.await.expect_err("another was first");
+    assert!(matches!(error, Error::Conflict { .. }), "{error:?}");
+    assert!(store.calls().ends_with(&[Call::Append, Call::Check]), "{:?}", store.calls());
 }

@@ -97,6 +97,21 @@ async fn a_server_that_can_not_be_reached_or_refuses_the_client_is_told() {
 }
 
 /// Rights that are missing are told by what to grant, and granting just that is enough.
+/// S6: of several hosts, one that takes connections and never answers costs its own time limit, and the next one is used.
+#[tokio::test]
+#[ignore = "needs PostgreSQL: tests/run installs it"]
+async fn a_host_that_is_silent_is_passed_over() {
+    let server = Server::start();
+    let silent = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
+    let (port, silent_port) = (server.port(), silent.local_addr().expect("it is bound").port());
+    let hosts = format!("127.0.0.1:{silent_port},127.0.0.1:{port}");
+    let url = server.url("postgres").replace(&format!("127.0.0.1:{port}"), &hosts);
+    let options = PostgresStore::options().connect_timeout(Duration::from_secs(1));
+    let store = options.open(&url).await.expect("the second host answers");
+    assert!(store.commits(0, 1).await.expect("it is read").is_empty());
+    store.close().await.expect("closed");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs PostgreSQL: tests/run installs it"]
 async fn rights_that_are_missing_are_told_by_what_to_grant() {
