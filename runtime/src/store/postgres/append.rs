@@ -87,7 +87,7 @@ impl Job for AppendJob {
             let group = Group::of(jobs);
             group.send(core, wait).await?
         };
-        keep_answers(jobs, &rows).map_err(Trouble::after_the_call)
+        keep_answers(jobs, &rows)
     }
 
     fn answer(mut self, core: &Arc<Core>) {
@@ -223,6 +223,7 @@ impl<'g> Group<'g> {
         let uses: Vec<i16> = self.claims.iter().map(|claim| use_number(claim.of.key_use)).collect();
         let takes_only = self.claims.iter().all(|claim| claim.of.key_use == KeyUse::Take);
         let keys = KeyColumns::of(&self.claims.iter().map(|claim| claim.mention));
+        let [key, namespace, scope, context, aggregate, tenant, id, token] = keys.params();
         core.sessions
             .lanes
             .call(
@@ -253,14 +254,14 @@ impl<'g> Group<'g> {
                     &places(|claim| claim.place),
                     &uses,
                     &takes_only,
-                    &keys.key,
-                    &keys.namespace,
-                    &keys.scope,
-                    &keys.context,
-                    &keys.aggregate,
-                    &keys.tenant,
-                    &keys.id,
-                    &keys.token,
+                    key,
+                    namespace,
+                    scope,
+                    context,
+                    aggregate,
+                    tenant,
+                    id,
+                    token,
                 ],
             )
             .await

@@ -7,6 +7,7 @@ use crate::reservation::KeyId;
 use crate::text::Text;
 use foldhash::fast::FixedState;
 use std::hash::{BuildHasher, Hash};
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 /// One key of a group: whose, under which token.
@@ -27,14 +28,14 @@ impl Mention<'_> {
 
 /// The columns of keys that every call has.
 pub(super) struct KeyColumns<'c> {
-    pub(super) key: Hidden<Vec<&'c str>>,
-    pub(super) namespace: Hidden<Vec<&'c str>>,
-    pub(super) scope: Hidden<Vec<&'c str>>,
-    pub(super) context: Hidden<Vec<&'c str>>,
-    pub(super) aggregate: Hidden<Vec<&'c str>>,
-    pub(super) tenant: Hidden<Vec<&'c str>>,
-    pub(super) id: Hidden<Vec<&'c str>>,
-    pub(super) token: Hidden<Vec<Uuid>>,
+    key: Hidden<Vec<&'c str>>,
+    namespace: Hidden<Vec<&'c str>>,
+    scope: Hidden<Vec<&'c str>>,
+    context: Hidden<Vec<&'c str>>,
+    aggregate: Hidden<Vec<&'c str>>,
+    tenant: Hidden<Vec<&'c str>>,
+    id: Hidden<Vec<&'c str>>,
+    token: Hidden<Vec<Uuid>>,
 }
 
 impl<'c> KeyColumns<'c> {
@@ -52,6 +53,14 @@ impl<'c> KeyColumns<'c> {
             id: column(|mention| &mention.holder.id),
             token: Hidden(mentions.clone().map(|mention| uuid(mention.token)).collect()),
         }
+    }
+}
+
+impl KeyColumns<'_> {
+    /// The columns as the functions of the schema take them, one after the other.
+    pub(super) fn params(&self) -> [&(dyn ToSql + Sync); 8] {
+        let Self { key, namespace, scope, context, aggregate, tenant, id, token } = self;
+        [key, namespace, scope, context, aggregate, tenant, id, token]
     }
 }
 

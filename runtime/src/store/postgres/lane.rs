@@ -204,7 +204,7 @@ async fn run<J: Job>(core: &Arc<Core>, mut group: Vec<J>) {
 async fn in_one<J: Job>(core: &Core, wait: LockWait, group: &mut [J]) -> Result<(), Trouble> {
     let mut runs = 1;
     loop {
-        match J::call(core, wait, group).await {
+        match J::call(core, wait, group).await.map_err(Trouble::after_the_call) {
             Err(trouble) if trouble.asks_for_another_run() && runs < RUNS_MAX => runs += 1,
             done => return done,
         }

@@ -18,7 +18,7 @@ use tokio_postgres::types::ToSql;
 /// How many records one statement of a sweep removes at most.
 const SWEPT_MAX: i64 = 1_000;
 /// How many pages of the table one statement of a sweep looks at: 32 MiB.
-const SWEPT_PAGES: i64 = 4_096;
+pub(super) const SWEPT_PAGES: i64 = 4_096;
 
 /// A reserve or a give-up that waits, and its answer once there is one.
 pub(super) struct LeaseJob {
@@ -130,24 +130,11 @@ async fn reserve(core: &Core, wait: LockWait, asked: &[Asked<'_>]) -> Result<Rep
     let requests: Vec<i64> = asked.iter().map(|asked| asked.of.request.0.cast_signed()).collect();
     let pending: Vec<i64> = asked.iter().map(|asked| i64::try_from(asked.of.pending_ms).unwrap_or(i64::MAX)).collect();
     let (contexts, names) = (namespaces.contexts(), namespaces.names());
-    let params: &[&(dyn ToSql + Sync)] = &[
-        &wait,
-        &namespaces.locks(),
-        &contexts,
-        &names,
-        &namespaces.epochs(),
-        &keys.key,
-        &keys.namespace,
-        &keys.scope,
-        &keys.context,
-        &keys.aggregate,
-        &keys.tenant,
-        &keys.id,
-        &keys.token,
-        &requests,
-        &pending,
-    ];
-    let rows = core.sessions.lanes.call(&core.sessions.statements.reserve, params).await?;
+    let (locks, epochs) = (namespaces.locks(), namespaces.epochs());
+    let mut params: Vec<&(dyn ToSql + Sync)> = vec![&wait, &locks, &contexts, &names, &epochs];
+    params.extend(keys.params());
+    params.extend([&requests as &(dyn ToSql + Sync), &pending]);
+    let rows = core.sessions.lanes.call(&core.sessions.statements.reserve, &params).await?;
     let what = || "the answer to a reserve".to_owned();
     let row: &Row = rows.first().ok_or_else(|| Trouble::Damaged { row: what(), column: "status" })?;
     let stale: Option<Vec<i32>> = column(row, "stale", &what)?;
@@ -226,10 +213,10 @@ async fn give_up(core: &Core, wait: LockWait, jobs: &[LeaseJob]) -> Result<(), T
         return Ok(());
     }
     mentions.sort_by(|one, other| one.order().cmp(&other.order()));
-    let KeyColumns { key, namespace, scope, context, aggregate, tenant, id, token } =
-        KeyColumns::of(&mentions.iter().copied());
-    let params: &[&(dyn ToSql + Sync)] = &[&wait, &key, &namespace, &scope, &context, &aggregate, &tenant, &id, &token];
-    core.sessions.lanes.call(&core.sessions.statements.give_up, params).await.map(drop)
+    let keys = KeyColumns::of(&mentions.iter().copied());
+    let mut params: Vec<&(dyn ToSql + Sync)> = vec![&wait];
+    params.extend(keys.params());
+    core.sessions.lanes.call(&core.sessions.statements.give_up, &params).await.map(drop)
 }
 
 /// The keys of one attempt.

@@ -11,7 +11,6 @@ use crate::reservation::{KeyId, Lease, Record, RecordState, RequestHash};
 use crate::store::{CommitRecord, KeyReading, Load, LoadedStream, SnapshotRecord, StoreError, StoreErrorKind};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::Instant;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -101,19 +100,19 @@ async fn horizon(core: &Core) -> Result<u64, Trouble> {
     let row = rows.first().ok_or_else(|| Trouble::Damaged { row: what(), column: "drawn" })?;
     let (drawn, xmax): (i64, &str) = (column(row, "drawn", &what)?, column(row, "xmax", &what)?);
     let mut until: Option<i64> = column(row, "until", &what)?;
-    let (asked_at, mut pause) = (Instant::now(), PAUSE_MIN);
-    loop {
-        if let Some(until) = until {
-            return Ok(until.cast_unsigned());
+    let settled = async {
+        let mut pause = PAUSE_MIN;
+        loop {
+            if let Some(until) = until {
+                return Ok(until.cast_unsigned());
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(PAUSE_MAX);
+            let rows = core.sessions.readers.call(&statements.settled, &[&drawn, &xmax]).await?;
+            until = rows.first().map_or(Ok(None), |row| column(row, "until", &what))?;
         }
-        if asked_at.elapsed() > core.horizon_timeout {
-            return Err(never_over(core));
-        }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(PAUSE_MAX);
-        let rows = core.sessions.readers.call(&statements.settled, &[&drawn, &xmax]).await?;
-        until = rows.first().map_or(Ok(None), |row| column(row, "until", &what))?;
-    }
+    };
+    tokio::time::timeout(core.horizon_timeout, settled).await.unwrap_or_else(|_| Err(never_over(core)))
 }
 
 fn never_over(core: &Core) -> Trouble {

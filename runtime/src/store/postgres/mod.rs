@@ -1,8 +1,8 @@
 //! The store on PostgreSQL, 13 or newer: many processes, many machines, one log.
 //!
-//! Appends that wait leave together, as one statement in one transaction, and so do reserves, and checks. A function in the database
-//! takes every lock of the group in one order, writes, and says of each call what became of it; the constraints are the
-//! judge (S2). Its verdicts are those of [`lifecycle`](crate::reservation::lifecycle), written once more in SQL, for a
+//! Appends that wait leave together, as one statement in one transaction, and so do reserves, and checks. A function in
+//! the database takes every lock of the group in one order, writes, and says of each call what became of it; the
+//! constraints are the judge (S2). Its verdicts are those of [`lifecycle`](crate::reservation::lifecycle), written once more in SQL, for a
 //! verdict in the client would cost a round trip under locks; the conformance suite and the simulation compare the two.
 //!
 //! | file | what lives there |
@@ -121,7 +121,8 @@ impl Core {
         self.appends.close();
         self.leases.close();
         self.checks.close();
-        self.closed.notify_waiters();
+        // Kept for the sweep, should it be at work just now.
+        self.closed.notify_one();
     }
 }
 

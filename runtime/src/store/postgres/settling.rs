@@ -20,25 +20,10 @@ pub(super) async fn settle(core: &Core, settle: &Settle) -> Result<Settled, Trou
     let parts = [&*stream.aggregate.context, &*stream.aggregate.name, &*stream.tenant, &*stream.id].map(Hidden);
     let [context, aggregate, tenant, id] = &parts;
     let (lock, version, token) = (request_lock(stream, request), integer(*version), uuid(*token));
-    let params: &[&(dyn ToSql + Sync)] = &[
-        &GROUP_WAIT_MS,
-        &lock,
-        context,
-        aggregate,
-        tenant,
-        id,
-        &version,
-        &token,
-        &keys.key,
-        &keys.namespace,
-        &keys.scope,
-        &keys.context,
-        &keys.aggregate,
-        &keys.tenant,
-        &keys.id,
-        &keys.token,
-    ];
-    let rows = core.sessions.others.call(&core.sessions.statements.settle, params).await?;
+    let mut params: Vec<&(dyn ToSql + Sync)> =
+        vec![&GROUP_WAIT_MS, &lock, context, aggregate, tenant, id, &version, &token];
+    params.extend(keys.params());
+    let rows = core.sessions.others.call(&core.sessions.statements.settle, &params).await?;
     let what = || format!("the answer to settling an append of {stream}");
     let row = rows.first().ok_or_else(|| Trouble::Damaged { row: what(), column: "written" })?;
     let Some(position) = column::<Option<i64>>(row, "written", &what)? else { return Ok(Settled::NotWritten) };

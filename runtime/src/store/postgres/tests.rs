@@ -229,3 +229,27 @@ async fn a_sequence_that_is_behind_is_told_and_not_taken_for_success() {
     wrote(&store, 2).await;
     sql.batch_execute("drop schema behind cascade").await.unwrap();
 }
+
+/// A store that is dropped leaves no connection behind: its tasks end, the sweep's too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL: tests/run starts one"]
+async fn a_store_that_is_dropped_leaves_no_connection() {
+    let sql = sql("dropped").await;
+    let separator = if url().contains('?') { '&' } else { '?' };
+    let named = format!("{}{separator}application_name=freehold_dropped", url());
+    let store = PostgresStore::options().schema("dropped").open(&named).await.unwrap();
+    wrote(&store, 1).await;
+    let connected = "select count(*) from pg_stat_activity where application_name = 'freehold_dropped'";
+    let count = async || -> i64 { sql.query_one(connected, &[]).await.unwrap().get(0) };
+    assert!(count().await > 0);
+    drop(store);
+    let mut left = count().await;
+    for _ in 0..5_000 {
+        if left == 0 {
+            break;
+        }
+        left = count().await;
+    }
+    assert_eq!(left, 0, "connections are left");
+    sql.batch_execute("drop schema dropped cascade").await.unwrap();
+}

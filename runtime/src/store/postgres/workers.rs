@@ -1,15 +1,14 @@
 //! The store's own tasks: the workers of its lanes, and the sweep that nobody asked for. What they do is elsewhere.
 
+use super::Core;
 use super::errors::Trouble;
 use super::lane::{Job, Working};
-use super::{Core, leases};
+use super::leases::{self, SWEPT_PAGES};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long the store leaves expired records alone.
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
-/// How many pages of the table a sweep looks at that nobody asked for: the whole table in its turn, and never much at once.
-const SWEPT_PAGES: i64 = 4_096;
 
 /// Starts the tasks. They end when the lanes are closed and empty.
 pub(super) fn start(core: &Arc<Core>, appends: usize, leases: usize) {
@@ -43,8 +42,8 @@ fn keep_working<J: Job>(core: &Arc<Core>, working: Working<J>) {
     });
 }
 
-/// Housekeeping: nothing needs it, so nothing hears of its failure (R7). One part of the table after the other, so that
-/// many processes on one table share the work by chance.
+/// Housekeeping: nothing needs it, so nothing hears of its failure (R7). One part of the table after the other, and never
+/// much at once; many processes on one table share the work by chance.
 async fn keep_sweeping(core: &Core) {
     let mut first = fastrand::i64(0..1 << 20) * SWEPT_PAGES;
     loop {
@@ -52,9 +51,6 @@ async fn keep_sweeping(core: &Core) {
         tokio::select! {
             () = core.closed.notified() => return,
             () = tokio::time::sleep(pause) => {}
-        }
-        if core.appends.is_closed() {
-            return;
         }
         match sweep_part(core, first).await {
             Ok(next) => first = next,
